@@ -1,0 +1,174 @@
+"""Shards + settings → how each shard is read, and the policy that all are held to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TypeVar
+
+from packlint.config import RunConfig, policy_from
+from packlint.engine.scan import ShardPlan
+from packlint.engine.tally import count_batch
+from packlint.errors import UnreadableError
+from packlint.model.contract import TrainerContract
+from packlint.model.spec import DatasetSpec, Policy
+from packlint.readers.canonical import build
+from packlint.readers.observe import Observations, observe
+from packlint.readers.reading import IGNORE_INDEX, Reading
+from packlint.readers.settle import settle
+from packlint.readers.shard import Layout, RawRows, Role, Shard
+from packlint.registry import find_profile
+from packlint.report import ProfileReport
+from packlint.trainers import CONTRACTS, declared_contract, find_contract
+
+__all__ = ["Plan", "plan_shards"]
+
+T = TypeVar("T")
+
+_MAX_SHARDS_SEEN = 16
+_MAX_PARTS_SEEN = 3
+_SAMPLE_TOKENS = 1 << 14
+_MIN_UNTRAINED_FRACTION = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Say how a run goes.
+
+    Args:
+        shards: one plan per shard, sorted by name.
+        profile: the policy, and why it was chosen.
+        policy: the same as rules see it.
+        trainer_source: `config` or `format`.
+    """
+
+    shards: tuple[ShardPlan, ...]
+    profile: ProfileReport
+    policy: Policy
+    trainer_source: str
+
+
+@dataclass(slots=True)
+class _Group:
+    """Shards of one layout: what one of them shows holds for all."""
+
+    layout: Layout
+    shards: list[Shard] = field(default_factory=list)
+    sample: list[RawRows] = field(default_factory=list)
+    seen: Observations = field(default_factory=Observations)
+    contract: TrainerContract | None = None
+
+
+def plan_shards(shards: Sequence[Shard], config: RunConfig, declared: DatasetSpec) -> Plan:
+    """Look at a few rows of each layout and settle how every shard is read.
+
+    Args:
+        shards: all shards of the run.
+        config: what the user declared.
+        declared: conventions from config and tokenizer.
+    """
+    ordered = sorted(shards, key=lambda shard: shard.name)
+    groups = _groups(ordered)
+    for group in groups.values():
+        _look(group, config, declared)
+    profile = _profile(groups.values(), config, declared)
+    policy = policy_from(profile.name, find_profile(profile.name), config.policy)
+    plans = []
+    for index, shard in enumerate(ordered):
+        group = groups[_key(shard)]
+        reading = _settle(shard, index, group, declared, policy)
+        roles = frozenset(group.layout.columns) - {Role.SAMPLE_IDS}
+        plans.append(ShardPlan(shard, reading, roles))
+    source = "config" if config.trainer else "format"
+    return Plan(tuple(plans), profile, policy, source)
+
+
+def _key(shard: Shard) -> str:
+    """Return what shards of one group share: all of the layout but the evidence for it."""
+    layout = shard.layout
+    columns = sorted((role.value, name) for role, name in layout.columns.items())
+    rest = (getattr(layout, f.name) for f in fields(layout) if f.name not in ("columns", "evidence"))
+    return repr((columns, *rest))
+
+
+def _groups(shards: Sequence[Shard]) -> dict[str, _Group]:
+    groups: dict[str, _Group] = {}
+    for shard in shards:
+        groups.setdefault(_key(shard), _Group(shard.layout)).shards.append(shard)
+    return groups
+
+
+def _look(group: _Group, config: RunConfig, declared: DatasetSpec) -> None:
+    ignore = declared.ignore_index.value if declared.ignore_index else IGNORE_INDEX
+    for shard in _spread(group.shards, _MAX_SHARDS_SEEN):
+        rows = list(_sample(shard))
+        group.sample += rows
+        group.seen.add(observe(rows, ignore))
+    group.contract = _contract(group.layout, config)
+
+
+def _sample(shard: Shard) -> Iterator[RawRows]:
+    """Yield the first block of a few parts; damage is for the scan to report."""
+    roles = frozenset(shard.layout.columns) - {Role.SAMPLE_IDS}
+    try:
+        for part in _spread(shard.parts(), _MAX_PARTS_SEEN):
+            rows = shard.rows(part, roles, _SAMPLE_TOKENS)
+            yield from _first(rows)
+    except UnreadableError:
+        return
+
+
+def _first(rows: Iterator[RawRows]) -> Iterator[RawRows]:
+    for raw in rows:
+        yield raw
+        return
+
+
+def _spread(items: Sequence[T], most: int) -> list[T]:
+    """Return at most `most` items, evenly spread, the first among them."""
+    step = max(1, -(-len(items) // most))
+    return list(items[::step])
+
+
+def _contract(layout: Layout, config: RunConfig) -> TrainerContract | None:
+    if config.trainer == "declared":
+        return declared_contract(config.trainer_contract)
+    if config.trainer:
+        return find_contract(config.trainer)
+    return CONTRACTS.get(layout.trainer) if layout.trainer else None
+
+
+def _settle(shard: Shard, index: int, group: _Group, declared: DatasetSpec, policy: Policy) -> Reading:
+    return settle(
+        name=shard.name,
+        index=index,
+        layout=group.layout,
+        declared=declared.or_else(shard.spec),
+        seen=group.seen,
+        contract=group.contract,
+        policy=policy,
+    )
+
+
+def _profile(groups: Iterable[_Group], config: RunConfig, declared: DatasetSpec) -> ProfileReport:
+    if config.profile:
+        return ProfileReport(name=config.profile, source="config", why=config.source or "declared")
+    counts: Counter[str] = Counter()
+    has_loss = False
+    for group in groups:
+        has_loss |= group.seen.has_loss
+        if not group.shards:
+            continue
+        reading = _settle(group.shards[0], 0, group, declared, Policy())
+        for raw in group.sample:
+            batch, _ = build(raw, reading)
+            if batch is not None:
+                counts.update(count_batch(batch))
+    real = counts["n_tokens"] - counts["n_padding"]
+    untrained = real - counts["n_targets"] - counts["n_segments"]
+    if has_loss and untrained > _MIN_UNTRAINED_FRACTION * real:
+        why = f"the loss asks for {counts['n_targets']:,} of {real:,} tokens seen, as prompts are masked"
+        return ProfileReport(name="sft", source="inferred", why=why)
+    why = "the loss asks for every token seen" if has_loss else "no labels and no loss mask are stored"
+    return ProfileReport(name="pretrain", source="inferred", why=why)

@@ -1,0 +1,153 @@
+"""Exact counts of one shard, that add up in any order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from packlint.finding import Confidence, Hits, Location
+from packlint.model.batch import PackBatch
+from packlint.readers.shard import Fault
+
+__all__ = ["MAX_EXEMPLARS", "ShardResult", "Tally", "count_batch", "tally_fault", "tally_hits"]
+
+MAX_EXEMPLARS = 5
+"""Places kept per rule and shard; counts stay exact."""
+
+_CONTEXT_TOKENS = 6
+_MAX_PLACE_TOKENS = 24
+
+
+@dataclass(slots=True)
+class Tally:
+    """Count the hits of one rule in one shard.
+
+    Args:
+        n_hits: places.
+        n_packs: packs with a place.
+        n_segments: segments with a place.
+        n_tokens: tokens in all places.
+        amount: sum of the amounts.
+        measured: what the rule measured.
+        exemplars: the worst places, sorted.
+        confidence: the least sure of all hits.
+        n_checked: packs that the rule could judge.
+        unchecked: packs that it could not judge, by reason.
+    """
+
+    n_hits: int = 0
+    n_packs: int = 0
+    n_segments: int = 0
+    n_tokens: int = 0
+    amount: int = 0
+    measured: Counter[str] = field(default_factory=Counter)
+    exemplars: tuple[Location, ...] = ()
+    confidence: Confidence = Confidence.CERTAIN
+    n_checked: int = 0
+    unchecked: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        """Add the counts of other packs."""
+        self.n_hits += other.n_hits
+        self.n_packs += other.n_packs
+        self.n_segments += other.n_segments
+        self.n_tokens += other.n_tokens
+        self.amount += other.amount
+        self.measured.update(other.measured)
+        if other.exemplars:
+            both = sorted(self.exemplars + other.exemplars, key=lambda place: place.order)
+            self.exemplars = tuple(both[:MAX_EXEMPLARS])
+        self.confidence = max(self.confidence, other.confidence, key=lambda c: c.rank)
+        self.n_checked += other.n_checked
+        self.unchecked.update(other.unchecked)
+
+
+@dataclass(slots=True)
+class ShardResult:
+    """Hold what a scan of one shard, or of some of its parts, has found.
+
+    Args:
+        counts: `n_packs`, `n_segments`, `n_tokens`, `n_padding`, `n_targets`, `n_outside_targets` and what
+            the measures need.
+        tallies: by rule code.
+        summaries: by code of the dataset rule.
+        errors: rules that raised.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    summaries: dict[str, Any] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
+
+    def tally(self, code: str) -> Tally:
+        """Return the tally of a rule, making it on first use."""
+        return self.tallies.setdefault(code, Tally())
+
+    def add(self, other: ShardResult) -> None:
+        """Add the result of other packs."""
+        self.counts.update(other.counts)
+        for code, tally in other.tallies.items():
+            self.tally(code).add(tally)
+        for code, summary in other.summaries.items():
+            mine = self.summaries.get(code)
+            self.summaries[code] = summary if mine is None else mine.merge(summary)
+        self.errors = tuple(sorted({*self.errors, *other.errors}))
+
+
+def count_batch(batch: PackBatch) -> Counter[str]:
+    """Return the plain counts of a batch."""
+    lengths = batch.segments.lengths
+    return Counter(
+        n_packs=batch.n_packs,
+        n_segments=batch.n_segments,
+        n_tokens=batch.n_tokens,
+        n_padding=batch.padding.n_tokens,
+        n_targets=batch.targets.n_tokens,
+        n_outside_targets=len(batch.outside_targets),
+        n_context_pairs=int((lengths * (lengths + 1) // 2).sum()),
+        n_segment_tokens=int(lengths.sum()),
+    )
+
+
+def tally_hits(batch: PackBatch, hits: Hits) -> Tally:
+    """Count hits and keep the worst of them as exemplars."""
+    tally = Tally(measured=Counter(hits.measured))
+    if len(hits) == 0:
+        return tally
+    tally.n_hits = len(hits)
+    tally.n_packs = int(np.unique(hits.packs).size)
+    tally.n_segments = int(np.unique(hits.segments[hits.segments >= 0]).size)
+    tally.n_tokens = int((hits.stops - hits.starts).sum())
+    tally.amount = int(hits.amounts.sum())
+    tally.confidence = hits.confidence
+    worst = np.lexsort((hits.stops, hits.starts, -hits.amounts))[:MAX_EXEMPLARS]
+    places = [_locate(batch, hits, int(i)) for i in worst]
+    tally.exemplars = tuple(sorted(places, key=lambda place: place.order))
+    return tally
+
+
+def tally_fault(shard: str, fault: Fault) -> Tally:
+    """Count what only the reader could see."""
+    place = Location(shard=shard, pack=fault.row, note=fault.message)
+    return Tally(n_hits=fault.n_hits, n_packs=int(fault.row >= 0), n_checked=1, exemplars=(place,))
+
+
+def _locate(batch: PackBatch, hits: Hits, i: int) -> Location:
+    pack, segment = int(hits.packs[i]), int(hits.segments[i])
+    base, end = int(batch.pack_offsets[pack]), int(batch.pack_offsets[pack + 1])
+    start, stop = int(hits.starts[i]), int(hits.stops[i])
+    low = max(base, start - _CONTEXT_TOKENS)
+    high = min(end, min(stop, start + _MAX_PLACE_TOKENS) + _CONTEXT_TOKENS)
+    return Location(
+        shard=batch.shard.name,
+        pack=int(batch.pack_numbers[pack]),
+        segment=int(batch.segment_numbers[segment]) if segment >= 0 else -1,
+        start=start - base,
+        stop=stop - base,
+        amount=int(hits.amounts[i]),
+        context_start=low - base,
+        context=tuple(batch.tokens[low:high].tolist()),
+    )

@@ -1,0 +1,297 @@
+"""`PackBatch`: many packs of one shard, end to end in flat arrays.
+
+tokens            a  b  c  |  d  e  ·  ‖  f  g  h  ·      two packs, three segments, two pads
+pack_offsets      0                       6            10
+segments.starts   0           3           6
+segments.stops             3        5              9
+padding                             5-6              9-10
+is_target         0  1  1     0  1  0     0  1  1  0      token-aligned: sits on the predicted token
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from packlint.model.arrays import BoolArray, Int64Array, IntArray, WeightArray, empty_int64
+from packlint.model.boundaries import Boundaries
+from packlint.model.contract import BoundarySource, TrainerContract
+from packlint.model.derived import derived
+from packlint.model.spans import Spans
+from packlint.model.spec import DatasetSpec, Policy
+
+__all__ = [
+    "MaskKind",
+    "OutsideTargets",
+    "PackBatch",
+    "PaddingEvidence",
+    "Segments",
+    "ShardContext",
+    "Unit",
+]
+
+
+class Unit(StrEnum):
+    """What one row of the shard is."""
+
+    PACK = "pack"
+    SAMPLE = "sample"
+    DOCUMENT = "document"
+
+
+class PaddingEvidence(StrEnum):
+    """How padding was known.
+
+    `structure`: a mask, length, segment id or sidecar says so, or the format cannot hold padding.
+    `declared_id`: a trailing run of the known pad id; likely, not certain.
+    `unknown`: nothing tells padding from tokens.
+    """
+
+    STRUCTURE = "structure"
+    DECLARED_ID = "declared_id"
+    UNKNOWN = "unknown"
+
+
+class MaskKind(StrEnum):
+    """What the shard stores of the attention mask."""
+
+    NONE = "none"
+    BINARY = "binary"
+    NUMBERED = "numbered"
+    DENSE = "dense"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Hold the true segments, padding excluded.
+
+    Args:
+        starts: `int64[segment]`, flat first token, rising.
+        stops: `int64[segment]`, flat one past the last token.
+        packs: `int64[segment]`, index of the pack in the batch.
+    """
+
+    starts: Int64Array
+    stops: Int64Array
+    packs: Int64Array
+
+    def __len__(self) -> int:
+        return int(self.starts.size)
+
+    @property
+    def lengths(self) -> Int64Array:
+        """`int64[segment]`, tokens of each segment."""
+        return self.stops - self.starts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutsideTargets:
+    """Hold targets whose token the pack does not hold (the end token of pre-shifted segments).
+
+    Args:
+        segments: `int64[outside]`, index of the segment after whose last token the target comes.
+        label_ids: `int64[outside]`, the id asked for.
+    """
+
+    segments: Int64Array = field(default_factory=empty_int64)
+    label_ids: Int64Array = field(default_factory=empty_int64)
+
+    def __len__(self) -> int:
+        return int(self.segments.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardContext:
+    """State what is known of the shard that a batch comes from.
+
+    Args:
+        name: path relative to the inputs, as the report shows it.
+        index: place of the shard among all shards sorted by name.
+        unit: what one row is.
+        spec: conventions, each with its origin.
+        contract: how the trainer reads it; none when no trainer is known.
+        policy: what was wanted.
+        has_sample_ids: segments can be led back to source samples.
+    """
+
+    name: str
+    index: int
+    unit: Unit
+    spec: DatasetSpec
+    contract: TrainerContract | None
+    policy: Policy
+    has_sample_ids: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PackBatch:
+    """Hold packs in canonical form; foreign names ended in the reader.
+
+    Args:
+        shard: what is known of the shard.
+        pack_numbers: `int64[pack]`, number of each pack in the shard.
+        tokens: `int[token]`, ids in the stored width.
+        pack_offsets: `int64[pack + 1]`, where packs begin and end in `tokens`.
+        segments: the true segments; one per pack where nothing records boundaries.
+        segment_source: the evidence they were taken from; none when there is none.
+        boundaries: every independent encoding found, as recorded.
+        padding: runs of padding.
+        padding_evidence: how they were known.
+        loss_weight: `bool[token]` or `float32[token]`, token-aligned; none when the shard stores no loss and
+            every real token is a target.
+        label_ids: `int[token]`, token-aligned stored labels, or none.
+        outside_targets: targets whose token the pack does not hold.
+        position_ids: `int[token]` as stored, or none.
+        mask_kind: what the shard stores of the attention mask.
+        dense_mask: `bool[pack, query, key]`, true = may attend; packs of one length; or none.
+    """
+
+    shard: ShardContext
+    pack_numbers: Int64Array
+    tokens: IntArray
+    pack_offsets: Int64Array
+    segments: Segments
+    segment_source: BoundarySource | None = None
+    boundaries: Mapping[BoundarySource, Boundaries] = field(default_factory=dict)
+    padding: Spans = field(default_factory=Spans.empty)
+    padding_evidence: PaddingEvidence = PaddingEvidence.UNKNOWN
+    loss_weight: WeightArray | None = None
+    label_ids: IntArray | None = None
+    outside_targets: OutsideTargets = field(default_factory=OutsideTargets)
+    position_ids: IntArray | None = None
+    mask_kind: MaskKind = MaskKind.NONE
+    dense_mask: BoolArray | None = None
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def spec(self) -> DatasetSpec:
+        """Conventions of the shard."""
+        return self.shard.spec
+
+    @property
+    def policy(self) -> Policy:
+        """What was wanted."""
+        return self.shard.policy
+
+    @property
+    def n_packs(self) -> int:
+        """Packs in this batch."""
+        return int(self.pack_offsets.size - 1)
+
+    @property
+    def n_tokens(self) -> int:
+        """Slots of all packs, padding included."""
+        return int(self.tokens.size)
+
+    @property
+    def n_segments(self) -> int:
+        """True segments, padding runs not counted."""
+        return len(self.segments)
+
+    @derived
+    def pack_lengths(self) -> Int64Array:
+        """`int64[pack]`, slots of each pack."""
+        return np.diff(self.pack_offsets)
+
+    @derived
+    def real(self) -> Spans:
+        """Runs of tokens that are not padding."""
+        if len(self.padding) == 0:
+            return Spans.from_intervals(np.array([0]), np.array([self.n_tokens]))
+        whole = Spans(np.array([0]), np.array([self.n_tokens]))
+        return whole.minus(self.padding)
+
+    @derived
+    def is_target(self) -> BoolArray | None:
+        """`bool[token]`, true where the loss asks for the token; none when no loss is stored."""
+        if self.loss_weight is None or self.loss_weight.dtype == np.bool_:
+            return self.loss_weight  # type: ignore[return-value]  # bool by the test just made
+        return np.asarray(self.loss_weight != 0, np.bool_)
+
+    @derived
+    def targets(self) -> Spans:
+        """Runs of targets; all real tokens when the shard stores no loss."""
+        return self.real if self.is_target is None else Spans.from_mask(self.is_target)
+
+    @derived
+    def targets_per_segment(self) -> Int64Array:
+        """`int64[segment]`, targets inside each segment (those outside the pack not counted)."""
+        return self.targets.count_within(self.segments.starts, self.segments.stops)
+
+    @derived
+    def outside_per_segment(self) -> Int64Array:
+        """`int64[segment]`, targets after the segment's last token that the pack does not hold."""
+        return np.bincount(self.outside_targets.segments, minlength=self.n_segments)
+
+    @derived
+    def segment_first_in_pack(self) -> Int64Array:
+        """`int64[pack + 1]`, index of the first segment of each pack, and the number of segments."""
+        return np.searchsorted(self.segments.packs, np.arange(self.n_packs + 1))
+
+    @derived
+    def segment_numbers(self) -> Int64Array:
+        """`int64[segment]`, number of each segment in its pack, from 0."""
+        return np.arange(self.n_segments) - self.segment_first_in_pack[self.segments.packs]
+
+    @derived
+    def inner_segments(self) -> Int64Array:
+        """Indices of segments that follow another segment in their pack."""
+        return np.flatnonzero(self.segment_numbers > 0)
+
+    @derived
+    def token_range(self) -> tuple[int, int]:
+        """Smallest and largest id; `(0, -1)` when there are no tokens."""
+        if self.n_tokens == 0:
+            return 0, -1
+        return int(self.tokens.min()), int(self.tokens.max())
+
+    @derived
+    def position_breaks(self) -> Int64Array:
+        """Flat places where the position is not one more than the one before; empty without positions.
+
+        The first token of the batch is a break; later pack starts are only if the count does not go on.
+        """
+        positions = self.position_ids
+        if positions is None or positions.size == 0:
+            return empty_int64()
+        return np.append(0, np.flatnonzero(positions[1:] - positions[:-1] != 1) + 1)
+
+    @derived
+    def end_places(self) -> Int64Array:
+        """Flat places of real tokens that are `eos_ids` or `end_of_turn_ids`."""
+        return self.places_of(*self.spec.end_ids)
+
+    @derived
+    def eos_places(self) -> Int64Array:
+        """Flat places of real tokens that are `eos_ids`."""
+        return self.places_of(*(self.spec.eos_ids.value if self.spec.eos_ids else ()))
+
+    @derived
+    def bos_places(self) -> Int64Array:
+        """Flat places of real tokens that are `bos_id`."""
+        return self.places_of(*([self.spec.bos_id.value] if self.spec.bos_id else ()))
+
+    def places_of(self, *ids: int) -> Int64Array:
+        """Return the flat places, rising, of real tokens with one of the ids."""
+        low, high = self.token_range
+        found = [np.flatnonzero(self.tokens == i) for i in ids if low <= i <= high]
+        if not found:
+            return empty_int64()
+        places = found[0] if len(found) == 1 else np.sort(np.concatenate(found))
+        return places[~self.padding.contains(places)] if len(self.padding) else places
+
+    def packs_of(self, places: Int64Array) -> Int64Array:
+        """Return the pack of each flat token index."""
+        return np.searchsorted(self.pack_offsets, places, side="right") - 1
+
+    def segments_of(self, places: Int64Array) -> Int64Array:
+        """Return the segment of each flat token index, -1 where it lies in none."""
+        if self.n_segments == 0:
+            return np.full(places.shape, -1, np.int64)
+        segment = np.searchsorted(self.segments.starts, places, side="right") - 1
+        inside = (segment >= 0) & (places < self.segments.stops[np.maximum(segment, 0)])
+        return np.where(inside, segment, -1)

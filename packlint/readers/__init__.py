@@ -1,0 +1,44 @@
+"""Files in every format → raw rows by role → `PackBatch`; foreign names end here.
+
+    discover.py     paths, globs and directories ──▶ candidates ──▶ shards
+    shard.py        what every reader gives: `Reader`, `Shard`, `RawRows`, `Layout`
+    layouts/        who wrote these columns, and which is what
+    parquet.py      Apache Parquet
+    arrow_ipc.py    Arrow IPC streams and files, Hugging Face datasets
+    megatron/       `.bin` and `.idx` pairs of Megatron, and their kin
+    jsonl.py        JSON Lines
+    columns.py      Arrow columns ──▶ `Ragged`
+    observe.py, settle.py, reading.py      a look at a few rows, and what follows for the rest
+    canonical.py, records.py, loss.py      raw rows ──▶ `PackBatch`
+
+To add a format: a module with a `Reader`, and a row in `READERS`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from packlint.readers.discover import open_shards
+    from packlint.readers.memory import open_memory
+
+__all__ = ["READERS", "open_memory", "open_shards"]
+
+_HOMES = {"open_memory": "packlint.readers.memory", "open_shards": "packlint.readers.discover"}
+
+READERS: tuple[tuple[str, str], ...] = (
+    ("packlint.readers.parquet", "ParquetReader"),
+    ("packlint.readers.arrow_ipc", "ArrowReader"),
+    ("packlint.readers.megatron", "MegatronReader"),
+    ("packlint.readers.jsonl", "JsonlReader"),
+)
+"""Module and class of every reader, imported when first asked; the surest by its first bytes comes first."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import the two ways in on first use; pyarrow costs 0.2 s."""
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,207 @@
+"""The reader of JSON lines with lists of token ids: one row per line.
+
+    {"input_ids": [1, 5, 2], "labels": [-100, 5, 2]}        row 0
+                                                            blank: counted, not read
+    {"input_ids": [1, 7, 2], "labels": [-100, 7             row 2: SHD001, the last line is cut off
+
+Rows are parsed with the standard library: exact for integers of any size, and safe. A line that is no row is
+a fault of that line; the others are read all the same. The number of a row is that of its line, from 0.
+
+Written so by torchtune dumps (`packs.jsonl`), InstructLab (`data.jsonl`), ColossalAI, and by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from numpy.typing import NDArray
+
+from packlint.errors import UnreadableError
+from packlint.model.spec import DatasetSpec
+from packlint.readers.layouts import detect_layout, factors
+from packlint.readers.layouts.synonyms import SYNONYMS
+from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
+from packlint.readers.values import BadRowError, RowBuffer, most_common_kinds, product, row_kinds, row_values
+
+__all__ = ["JsonlReader", "JsonlShard"]
+
+MAX_LINE_BYTES = 1 << 28
+"""Longest line that is parsed; parsing takes several times as much memory."""
+_SAMPLE_ROWS, _SAMPLE_LINES = 32, 1000
+_SNIFF_BYTES = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_TOKEN_LIST = re.compile(rb'"(?:%s)"\s*:\s*\[\s*-?\d' % "|".join(SYNONYMS[Role.INPUT_IDS]).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Hold a line: its number, the byte at which it begins, and its text; none when it is too long."""
+
+    number: int
+    offset: int
+    text: bytes | None
+
+    @property
+    def is_blank(self) -> bool:
+        return self.text is not None and not self.text.strip()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class JsonlShard:
+    """Read one file of JSON lines.
+
+    Args:
+        name: path relative to the inputs.
+        layout: which key means what.
+        path: the file.
+        keys: the keys seen, to tell a key from a product of two.
+    """
+
+    name: str
+    layout: Layout
+    path: Path
+    keys: frozenset[str]
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        return JsonlReader.format
+
+    @property
+    def spec(self) -> DatasetSpec:
+        """Nothing: JSON says nothing of conventions."""
+        return DatasetSpec()
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes on disk."""
+        return self.path.stat().st_size
+
+    def parts(self) -> Sequence[Part]:
+        """Return the file as one piece, counting its lines, blank ones too."""
+        with self.path.open("rb") as file:
+            n_lines, last = 0, b"\n"
+            while chunk := file.read(1 << 20):
+                n_lines += chunk.count(b"\n")
+                last = chunk[-1:]
+        return [Part(0, 0, n_lines + (last != b"\n"))]
+
+    def rows(self, part: Part, roles: frozenset[Role], block_tokens: int) -> Iterator[RawRows]:
+        """Yield the rows in order; a line that is no row becomes a fault."""
+        columns = {role: self._factors(role) for role in self.layout.columns if role in roles}
+        buffer = RowBuffer(columns)
+        with self.path.open("rb") as file:
+            for line in _lines(file):
+                if line.is_blank:
+                    continue
+                try:
+                    buffer.add(line.number, _row(_parse(line), columns))
+                except BadRowError as bad:
+                    message = f"byte {line.offset}: {bad.message}"
+                    buffer.add_fault(line.number, bad.code, message)
+                if buffer.is_full(block_tokens):
+                    yield buffer.take()
+        if buffer.n_rows:
+            yield buffer.take()
+
+    def _factors(self, role: Role) -> tuple[str, ...]:
+        return factors(self.layout.columns[role], self.keys)
+
+
+class JsonlReader:
+    """Recognise and open JSON lines that hold token ids."""
+
+    format = "jsonl"
+    title = "JSON lines with lists of token ids: torchtune dumps, InstructLab, ColossalAI, plain"
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Tell by the first object: it holds a list of integers under a known name of the token ids."""
+        head = head.removeprefix(_BOM).lstrip()
+        if not head.startswith(b"{"):
+            return False
+        line, newline, _ = head.partition(b"\n")
+        if not newline:
+            # A pack's first line is longer than the head; the token ids may come after a long column.
+            with path.open("rb") as file:
+                line = file.read(_SNIFF_BYTES).removeprefix(_BOM).lstrip().partition(b"\n")[0]
+        return _TOKEN_LIST.search(line) is not None
+
+    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+        """Return the one shard; reads the first few rows.
+
+        Raises:
+            UnreadableError: no line can be parsed, or no key holds token ids.
+        """
+        kinds = most_common_kinds(map(row_kinds, _sample(path)))
+        layout = detect_layout(kinds, renamed=settings.columns)
+        return [JsonlShard(name=name, layout=layout, path=path, keys=frozenset(kinds))]
+
+
+def _sample(path: Path) -> list[dict[str, Any]]:
+    """Return the first few rows that can be parsed."""
+    rows: list[dict[str, Any]] = []
+    first_fault = "there are no lines"
+    with path.open("rb") as file:
+        for line in _lines(file):
+            if line.is_blank:
+                continue
+            try:
+                rows.append(_parse(line))
+            except BadRowError as bad:
+                first_fault = bad.message if first_fault == "there are no lines" else first_fault
+            if len(rows) >= _SAMPLE_ROWS or line.number >= _SAMPLE_LINES:
+                break
+    if not rows:
+        raise UnreadableError(f"no JSON object in the first {_SAMPLE_LINES} lines: {first_fault}")
+    return rows
+
+
+def _lines(file: BinaryIO) -> Iterator[_Line]:
+    """Yield the lines of a file, holding one at a time and never more than the longest allowed."""
+    number = offset = 0
+    while text := file.readline(MAX_LINE_BYTES + 1):
+        n_bytes, is_too_long = len(text), len(text) > MAX_LINE_BYTES
+        rest = text
+        while is_too_long and rest and not rest.endswith(b"\n"):
+            rest = file.readline(MAX_LINE_BYTES)
+            n_bytes += len(rest)
+        stored = text.removeprefix(_BOM) if number == 0 else text
+        yield _Line(number, offset, None if is_too_long else stored)
+        number += 1
+        offset += n_bytes
+
+
+def _parse(line: _Line) -> dict[str, Any]:
+    if line.text is None:
+        raise BadRowError("SHD001", f"the line is longer than {MAX_LINE_BYTES} bytes")
+    try:
+        row = json.loads(line.text)
+    except RecursionError:
+        raise BadRowError("SHD001", "lists or objects are nested too deeply") from None
+    except ValueError as error:
+        cut = "" if line.text.endswith(b"\n") else "the last line is cut off: "
+        raise BadRowError("SHD001", f"{cut}{error}") from None
+    if not isinstance(row, dict):
+        raise BadRowError("SHD001", f"the line holds a {type(row).__name__}, expected an object")
+    return row
+
+
+def _row(row: Mapping[str, Any], columns: Mapping[Role, tuple[str, ...]]) -> dict[Role, NDArray[Any]]:
+    return {role: _column(row, role, names) for role, names in columns.items()}
+
+
+def _column(row: Mapping[str, Any], role: Role, names: tuple[str, ...]) -> NDArray[Any]:
+    return product(names, [_value(row, role, name) for name in names])
+
+
+def _value(row: Mapping[str, Any], role: Role, name: str) -> NDArray[Any]:
+    if name not in row:
+        raise BadRowError("SHD001", f"there is no {name}")
+    if role is not Role.SAMPLE_IDS and not isinstance(row[name], list) and row[name] is not None:
+        raise BadRowError("SHD001", f"{name} is a single value, expected a list")
+    return row_values(role, name, row[name])

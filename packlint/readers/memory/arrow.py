@@ -1,0 +1,112 @@
+"""Tables and Hugging Face data sets as shards, through the Arrow columns that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import pyarrow as pa
+
+from packlint.model.spec import DatasetSpec
+from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
+from packlint.readers.layouts import detect_layout
+from packlint.readers.memory.shard import FORMAT
+from packlint.readers.shard import Layout, Part, RawRows, Role, Settings
+
+__all__ = ["ArrowShard", "open_dataset", "open_table"]
+
+_PART_ROWS = 1 << 14
+_STEP_ROWS = 1 << 10
+"""Rows fetched at a time: a data set with an indices mapping gathers (copies) them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ArrowShard:
+    """Read a table, or a data set that hands out slices of one.
+
+    Args:
+        name: what the report calls it.
+        layout: which column means what.
+        n_rows: rows in all.
+        spec: the storage type of the ids.
+        names: names of all columns.
+        fetch: gives the rows `[first, stop)` of the named columns.
+    """
+
+    name: str
+    layout: Layout
+    spec: DatasetSpec
+    n_rows: int
+    names: tuple[str, ...]
+    fetch: Callable[[int, int, list[str]], pa.Table]
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        return FORMAT
+
+    @property
+    def n_bytes(self) -> int:
+        """No bytes on disk of its own."""
+        return 0
+
+    def parts(self) -> Sequence[Part]:
+        """Return ranges of 16,384 rows."""
+        firsts = range(0, self.n_rows, _PART_ROWS)
+        return [Part(i, first, min(_PART_ROWS, self.n_rows - first)) for i, first in enumerate(firsts)]
+
+    def rows(self, part: Part, roles: frozenset[Role], block_tokens: int) -> Iterator[RawRows]:
+        """Yield the rows of a part in order.
+
+        Raises:
+            UnreadableError: a column holds what its role cannot be.
+        """
+        columns = stored_columns(self.layout, roles, self.names)
+        wanted = sorted({name for names in columns.values() for name in names})
+        stop = part.first_row + part.n_rows
+        for first in range(part.first_row, stop, _STEP_ROWS):
+            table = self.fetch(first, min(first + _STEP_ROWS, stop), wanted)
+            row = first
+            for batch in table.to_batches():
+                yield from blocks(batch, columns, row, block_tokens)
+                row += batch.num_rows
+
+
+def open_table(table: pa.Table | pa.RecordBatch, name: str, settings: Settings) -> ArrowShard:
+    """Return the shard over a table or record batch.
+
+    Raises:
+        UnreadableError: no column holds token ids.
+    """
+    whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+
+    def fetch(first: int, stop: int, names: list[str]) -> pa.Table:
+        return whole.select(names).slice(first, stop - first)
+
+    layout = detect_layout(column_kinds(whole.schema), renamed=settings.columns)
+    names = tuple(whole.schema.names)
+    spec = stored_spec(whole.schema, layout)
+    return ArrowShard(name=name, layout=layout, spec=spec, n_rows=whole.num_rows, names=names, fetch=fetch)
+
+
+def open_dataset(dataset: Any, name: str, settings: Settings) -> ArrowShard:
+    """Return the shard over a `datasets.Dataset`, in the order of its indices mapping.
+
+    Raises:
+        UnreadableError: no column holds token ids.
+    """
+
+    def fetch(first: int, stop: int, names: list[str]) -> pa.Table:
+        table = dataset.with_format("arrow", columns=names)[first:stop]
+        assert _is_table(table), "with_format('arrow') gives tables"
+        return table
+
+    schema = dataset.data.table.schema
+    layout = detect_layout(column_kinds(schema), renamed=settings.columns, format_marks=("datasets",))
+    spec, names = stored_spec(schema, layout), tuple(schema.names)
+    return ArrowShard(name=name, layout=layout, spec=spec, n_rows=len(dataset), names=names, fetch=fetch)
+
+
+def _is_table(value: object) -> TypeGuard[pa.Table]:
+    return isinstance(value, pa.Table)

@@ -1,0 +1,155 @@
+"""A sequence of mappings as one shard: batches, rows, or a loader of either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from packlint.errors import UnreadableError
+from packlint.model.spec import DatasetSpec
+from packlint.readers.layouts import detect_layout, factors
+from packlint.readers.memory.batches import Batch, dense_row, find_ids
+from packlint.readers.memory.items import Items
+from packlint.readers.shard import Layout, Part, RawRows, Role, Settings
+from packlint.readers.values import BadRowError, RowBuffer, most_common_kinds, product, row_values
+
+__all__ = ["FORMAT", "MemoryShard", "open_items"]
+
+FORMAT = "memory"
+_SAMPLE_ITEMS = 8
+
+_Columns = Mapping[Role, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MemoryShard:
+    """Read a sequence of mappings; each is a row or a batch of rows, numbered on through the sequence.
+
+    Args:
+        name: what the report calls it.
+        layout: which key means what.
+        items: the mappings.
+        keys: the keys seen, to tell a key from a product of two.
+        n_rows: rows in all, 0 when only reading tells.
+    """
+
+    name: str
+    layout: Layout
+    items: Items
+    keys: frozenset[str]
+    n_rows: int = 0
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        return FORMAT
+
+    @property
+    def spec(self) -> DatasetSpec:
+        """Nothing: arrays say nothing of conventions."""
+        return DatasetSpec()
+
+    @property
+    def n_bytes(self) -> int:
+        """No bytes on disk."""
+        return 0
+
+    def parts(self) -> Sequence[Part]:
+        """Return the whole as one piece; its number of rows is 0 when only reading tells."""
+        return [Part(0, 0, self.n_rows)]
+
+    def rows(self, part: Part, roles: frozenset[Role], block_tokens: int) -> Iterator[RawRows]:
+        """Yield the rows in order; one that cannot be read becomes a fault.
+
+        Raises:
+            UnreadableError: the loader raised, or is an iterator whose beginning is gone.
+        """
+        columns = {
+            role: factors(name, self.keys) for role, name in self.layout.columns.items() if role in roles
+        }
+        number = 0
+        buffer = RowBuffer(columns)
+        shape: tuple[int, ...] = ()
+        for at, item in enumerate(self.items):
+            for row in self._rows_of(item, columns):
+                # Masks of one block are stacked, so they have one shape.
+                new_shape = _mask_shape(row, shape)
+                if buffer.is_full(block_tokens) or (new_shape != shape and buffer.n_rows):
+                    yield buffer.take()
+                shape = new_shape
+                if isinstance(row, BadRowError):
+                    buffer.add_fault(number, row.code, f"item {at}: {row.message}")
+                else:
+                    buffer.add(number, row)
+                number += 1
+        if buffer.n_rows:
+            yield buffer.take()
+
+    def _rows_of(self, item: object, columns: _Columns) -> Iterator[dict[Role, NDArray[Any]] | BadRowError]:
+        """Yield the rows of an item, or why there is none."""
+        ids = factors(self.layout.columns[Role.INPUT_IDS], self.keys)[0]
+        n_rows = 1
+        try:
+            if not isinstance(item, Mapping):
+                raise BadRowError("SHD001", f"it is a {type(item).__name__}, expected a mapping")
+            batch = Batch.of(item, ids)
+            n_rows = batch.n_rows
+            cut = {role: [batch.rows(role, name) for name in names] for role, names in columns.items()}
+            id_rows = batch.rows(Role.INPUT_IDS, ids)
+        except BadRowError as bad:
+            yield from [bad] * n_rows
+            return
+        for at in range(batch.n_rows):
+            try:
+                row = {role: [parts[at] for parts in cut[role]] for role in columns}
+                yield _row(row, columns, id_rows[at])
+            except BadRowError as bad:
+                yield bad
+
+
+def _mask_shape(row: dict[Role, NDArray[Any]] | BadRowError, otherwise: tuple[int, ...]) -> tuple[int, ...]:
+    if isinstance(row, BadRowError) or Role.DENSE_MASK not in row:
+        return otherwise
+    return row[Role.DENSE_MASK].shape
+
+
+def _row(row: Mapping[Role, list[Any]], columns: _Columns, ids: Any) -> dict[Role, NDArray[Any]]:
+    return {role: _column(role, columns[role], parts, ids) for role, parts in row.items()}
+
+
+def _column(role: Role, names: tuple[str, ...], parts: list[Any], ids: Any) -> NDArray[Any]:
+    if role is Role.DENSE_MASK and parts[0] is not None:
+        return dense_row(names[0], parts[0], len(ids))
+    return product(names, [row_values(role, name, part) for name, part in zip(names, parts, strict=True)])
+
+
+def open_items(items: Items, name: str, settings: Settings, n_rows: int = 0) -> MemoryShard:
+    """Return the shard over a sequence of mappings, told by its first few.
+
+    Args:
+        items: the mappings.
+        name: what the report calls the shard.
+        settings: what the user told.
+        n_rows: rows in all, 0 when only reading tells.
+
+    Raises:
+        UnreadableError: no mapping holds token ids, or there is none.
+    """
+    found, why = [], "it is empty"
+    for item in items.first(_SAMPLE_ITEMS):
+        if not isinstance(item, Mapping):
+            why = f"its items are {type(item).__name__}, expected mappings"
+            continue
+        ids = find_ids(item, settings.columns.get(Role.INPUT_IDS.value))
+        if ids is None:
+            why = f"no column of token ids among {', '.join(map(str, item)) or 'none'}"
+        else:
+            found.append(Batch.of(item, ids).kinds())
+    if not found:
+        raise UnreadableError(why)
+    kinds = most_common_kinds(found)
+    layout = detect_layout(kinds, renamed=settings.columns)
+    return MemoryShard(name=name, layout=layout, items=items, keys=frozenset(kinds), n_rows=n_rows)

@@ -1,0 +1,160 @@
+"""Parquet: one piece per row group, a bounded number of rows decoded at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from packlint.errors import UnreadableError
+from packlint.model.spec import DatasetSpec
+from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
+from packlint.readers.decoding import decoding
+from packlint.readers.layouts import detect_layout
+from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
+
+__all__ = ["ParquetReader"]
+
+_MAGIC = b"PAR1"
+_ENCRYPTED = b"PARE"
+_DECODED_TOKENS = 1 << 21
+"""Tokens decoded at a time, so that a row group of any size fits into memory."""
+_DECODED_ROWS = 1 << 16
+_MAX_ROW_TOKENS = 1 << 27
+"""Longest rows, on average, that are decoded: run lengths can state billions of values in a few bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetReader:
+    """Open Parquet files by the magic at their beginning."""
+
+    format: str = "parquet"
+    title: str = "Apache Parquet: TRL, Megatron-Bridge (.idx.parquet), any data set exported by Hugging Face"
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Tell whether the file begins as Parquet does."""
+        return head.startswith((_MAGIC, _ENCRYPTED))
+
+    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+        """Return the shard, having read the footer only.
+
+        Raises:
+            UnreadableError: the footer is damaged, or no column holds token ids.
+        """
+        with decoding(path, "footer"):
+            with pq.ParquetFile(path, memory_map=True) as file:
+                schema, metadata = file.schema_arrow, file.metadata
+                kinds = column_kinds(schema)
+                rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+            n_bytes = path.stat().st_size
+        layout = detect_layout(kinds, renamed=settings.columns, format_marks=_marks(schema))
+        shard = _ParquetShard(
+            name=name,
+            path=path,
+            layout=layout,
+            spec=stored_spec(schema, layout),
+            n_bytes=n_bytes,
+            row_groups=tuple(rows),
+        )
+        return (shard,)
+
+
+def _marks(schema: pa.Schema) -> tuple[str, ...]:
+    """Return what the metadata says of who wrote the file."""
+    return ("datasets",) if b"huggingface" in (schema.metadata or {}) else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ParquetShard:
+    """Read one Parquet file.
+
+    Args:
+        name: path relative to the inputs.
+        path: the file.
+        layout: how its rows are laid out.
+        spec: the storage type of the ids.
+        n_bytes: bytes on disk.
+        row_groups: number of rows of each row group.
+    """
+
+    name: str
+    path: Path
+    layout: Layout
+    spec: DatasetSpec
+    n_bytes: int
+    row_groups: tuple[int, ...]
+    format: str = "parquet"
+
+    def parts(self) -> Sequence[Part]:
+        """Return one piece per row group that has rows."""
+        found: list[Part] = []
+        first_row = 0
+        for n_rows in self.row_groups:
+            if n_rows > 0:
+                found.append(Part(len(found), first_row, n_rows))
+            first_row += n_rows
+        return found
+
+    def rows(self, part: Part, roles: frozenset[Role], block_tokens: int) -> Iterator[RawRows]:
+        """Yield the rows of a row group in order.
+
+        Raises:
+            UnreadableError: the row group cannot be decoded.
+        """
+        group = [i for i, n_rows in enumerate(self.row_groups) if n_rows > 0][part.index]
+        place = f"row group {group}"
+        with decoding(self.path, place):
+            file = pq.ParquetFile(self.path, memory_map=True)
+        with file:
+            columns = stored_columns(self.layout, roles, file.schema_arrow.names)
+            yield from self._decode(file, group, part, columns, block_tokens)
+
+    def _decode(
+        self,
+        file: pq.ParquetFile,
+        group: int,
+        part: Part,
+        columns: dict[Role, tuple[str, ...]],
+        block_tokens: int,
+    ) -> Iterator[RawRows]:
+        place = f"row group {group}"
+        wanted = sorted({name for names in columns.values() for name in names})
+        if not wanted:
+            return
+        with decoding(self.path, place):
+            batches = file.iter_batches(
+                batch_size=_batch_size(file.metadata, group, wanted),
+                row_groups=[group],
+                columns=wanted,
+                use_threads=False,
+            )
+        first_row, stop = part.first_row, part.first_row + part.n_rows
+        while True:
+            with decoding(self.path, f"{place}, rows from {first_row - part.first_row}"):
+                batch = next(batches, None)
+            if batch is None:
+                break
+            yield from blocks(batch, columns, first_row, block_tokens)
+            first_row += batch.num_rows
+        if first_row != stop:
+            raise UnreadableError(f"{place}: {first_row - part.first_row} rows, the footer says {part.n_rows}")
+
+
+def _batch_size(metadata: pq.FileMetaData, group: int, wanted: Sequence[str]) -> int:
+    """Return how many rows to decode at a time, from the number of values that the footer states.
+
+    Raises:
+        UnreadableError: one row alone would be too much.
+    """
+    row_group = metadata.row_group(group)
+    chunks = [row_group.column(i) for i in range(row_group.num_columns)]
+    largest = max(
+        (chunk.num_values for chunk in chunks if chunk.path_in_schema.split(".")[0] in wanted), default=1
+    )
+    per_row = max(1, -(-largest // max(1, row_group.num_rows)))
+    if per_row > _MAX_ROW_TOKENS:
+        raise UnreadableError(f"row group {group}: rows of {per_row} values, more than {_MAX_ROW_TOKENS}")
+    return max(1, min(_DECODED_ROWS, _DECODED_TOKENS // per_row))

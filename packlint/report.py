@@ -1,0 +1,234 @@
+"""`Report`: what a run says, as plain data with a versioned JSON form.
+
+The form v1 is a contract of its own, written out here by hand, not a dump of internal types. Its schema is
+`packlint/reporters/schema/report-v1.json`. Same input, same bytes: sorted, no clock, no absolute path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from packlint.finding import Finding, Location, Severity
+from packlint.model.spec import Known
+
+__all__ = ["SCHEMA", "InputReport", "ProfileReport", "Report", "RuleReport", "RuleStatus"]
+
+SCHEMA = "packlint/report/v1"
+
+
+class RuleStatus(StrEnum):
+    """What became of a rule; `not_checked` is never `clean`."""
+
+    FOUND = "found"
+    CLEAN = "clean"
+    NOT_CHECKED = "not_checked"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputReport:
+    """Describe one shard and its exact counts.
+
+    Args:
+        path: name of the shard, relative to the inputs.
+        format: name of the format.
+        unit: what one row is: `pack`, `sample` or `document`.
+        trainer: name of the contract, or empty when no trainer is known.
+        trainer_source: `config`, `format` or empty.
+        evidence: how format and trainer were recognised.
+        n_packs: packs; none for a stream of documents that was not cut into windows.
+        n_segments: true segments, padding runs excluded.
+        n_tokens: all slots, padding included.
+        n_padding: slots that are padding.
+        n_targets: token-aligned targets as stored, before any collator.
+        n_outside_targets: targets whose token the pack does not hold.
+        n_bytes: bytes on disk, 0 in memory.
+    """
+
+    path: str
+    format: str
+    unit: str = "pack"
+    trainer: str = ""
+    trainer_source: str = ""
+    evidence: tuple[str, ...] = ()
+    n_packs: int | None = 0
+    n_segments: int = 0
+    n_tokens: int = 0
+    n_padding: int = 0
+    n_targets: int = 0
+    n_outside_targets: int = 0
+    n_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleReport:
+    """Say what became of one rule over the whole run.
+
+    Args:
+        code: rule code.
+        name: rule name.
+        severity: the worst severity found, else the default.
+        status: found, clean, not checked or off.
+        reason: why it was not checked (or only in part), or why it is off.
+        n_hits: places found.
+        n_packs: packs with a place.
+        n_segments: segments with a place.
+        n_tokens: tokens in all places.
+        measured: what the rule measured, added up, also where nothing is wrong.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    status: RuleStatus
+    reason: str = ""
+    n_hits: int = 0
+    n_packs: int = 0
+    n_segments: int = 0
+    n_tokens: int = 0
+    measured: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileReport:
+    """Name the policy that the data was held to."""
+
+    name: str
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Hold all that a run has to say.
+
+    Args:
+        version: version of packlint.
+        exit_code: 0 clean, 1 findings at or above `fail_on`, 2 internal error.
+        spec: conventions shared by all shards, by field name.
+        profile: the policy.
+        inputs: shards, sorted by path.
+        rules: all rules, sorted by code.
+        findings: sorted by severity, code, shard.
+        measures: figures of the whole data set.
+        internal_errors: rules that raised, one line each.
+        texts: decoded text by place, where a tokenizer was given.
+    """
+
+    version: str
+    exit_code: int
+    profile: ProfileReport
+    spec: Mapping[str, Known[Any]] = field(default_factory=dict)
+    inputs: tuple[InputReport, ...] = ()
+    rules: tuple[RuleReport, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    measures: Mapping[str, int | float] = field(default_factory=dict)
+    internal_errors: tuple[str, ...] = ()
+    texts: Mapping[Location, str] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """`clean` or `findings`."""
+        return "findings" if self.findings else "clean"
+
+    def text_of(self, location: Location) -> str:
+        """Return the decoded context of a place, or its ids when there is no tokenizer."""
+        return self.texts.get(location) or " ".join(map(str, location.context))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form v1."""
+        return {
+            "schema": SCHEMA,
+            "tool": {"name": "packlint", "version": self.version},
+            "verdict": self.verdict,
+            "exit_code": self.exit_code,
+            "spec": {name: _known(known) for name, known in self.spec.items()},
+            "profile": {
+                "name": self.profile.name,
+                "source": self.profile.source,
+                "why": self.profile.why,
+            },
+            "inputs": [_input(entry) for entry in self.inputs],
+            "rules": [_rule(entry) for entry in self.rules],
+            "findings": [self._finding(finding) for finding in self.findings],
+            "measures": {name: _number(value) for name, value in sorted(self.measures.items())},
+            "drift": {},
+            "internal_errors": list(self.internal_errors),
+        }
+
+    def to_json(self) -> str:
+        """Return the JSON form v1 as text, the same bytes for the same input."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _finding(self, finding: Finding) -> dict[str, Any]:
+        return {
+            "code": finding.code,
+            "name": finding.name,
+            "severity": finding.severity.value,
+            "confidence": finding.confidence.value,
+            "shard": finding.shard,
+            "message": finding.message,
+            "n_hits": finding.n_hits,
+            "n_packs": finding.n_packs,
+            "n_segments": finding.n_segments,
+            "n_tokens": finding.n_tokens,
+            "measured": {name: _number(value) for name, value in sorted(finding.measured.items())},
+            "baseline": "new",
+            "fingerprint": fingerprint(finding),
+            "locations": [self._location(place) for place in finding.locations],
+        }
+
+    def _location(self, place: Location) -> dict[str, Any]:
+        return {
+            "shard": place.shard,
+            "pack": place.pack,
+            "segment": place.segment,
+            "start": place.start,
+            "stop": place.stop,
+            "text": self.text_of(place),
+            "note": place.note,
+        }
+
+
+def fingerprint(finding: Finding) -> str:
+    """Return a name for the finding that stays the same while counts change."""
+    key = f"{finding.code}\0{finding.shard}".encode()
+    return hashlib.blake2b(key, digest_size=8).hexdigest()
+
+
+def _known(known: Known[Any]) -> dict[str, Any]:
+    value = known.value
+    plain = list(value) if isinstance(value, tuple) else value
+    return {"value": plain, "source": known.origin.value, "why": known.why}
+
+
+def _input(entry: InputReport) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in InputReport.__slots__} | {"evidence": list(entry.evidence)}
+
+
+def _rule(entry: RuleReport) -> dict[str, Any]:
+    return {
+        "code": entry.code,
+        "name": entry.name,
+        "severity": entry.severity.value,
+        "status": entry.status.value,
+        "reason": entry.reason,
+        "n_hits": entry.n_hits,
+        "n_packs": entry.n_packs,
+        "n_segments": entry.n_segments,
+        "n_tokens": entry.n_tokens,
+        "measured": dict(sorted(entry.measured.items())),
+    }
+
+
+def _number(value: int | float | str | Sequence[int]) -> Any:
+    """Round floats to 12 digits, so that summation order cannot show; JSON has no NaN."""
+    if isinstance(value, float):
+        return float(f"{value:.12g}") if math.isfinite(value) else str(value)
+    return value

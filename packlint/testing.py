@@ -1,0 +1,171 @@
+"""Harness for rule authors: packs from plain lists, a rule's hits, a report.
+
+    batch = make_batch({"input_ids": [[1, 11, 2, 1, 21, 2]], "seq_lens": [[3, 3]]})
+    hits = check(MyRule, batch)
+    report = lint({"input_ids": ..., "config": {"trainer": "trl", "profile": "sft"}})
+
+Columns bear the canonical names of `packlint.readers.shard.Role`; `config` is what packlint.toml holds, and
+`layout` may say what no column can (`padding`, `alignment`, `unit`, `nothing`, ...).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from packlint.config import RunConfig, parse_config, policy_from
+from packlint.engine.tally import count_batch
+from packlint.finding import Hits
+from packlint.model.batch import PackBatch, Unit
+from packlint.model.contract import LabelAlignment, TrainerContract
+from packlint.model.spec import DatasetSpec, Policy
+from packlint.readers.canonical import build
+from packlint.readers.observe import observe
+from packlint.readers.reading import IGNORE_INDEX
+from packlint.readers.settle import settle
+from packlint.readers.shard import Layout, PaddingMark, Part, Ragged, RawRows, Role
+from packlint.registry import find_profile
+from packlint.rule import Dataset, DatasetRule, Example, Judgement, PackRule, Rule
+from packlint.trainers import declared_contract, find_contract
+
+__all__ = ["ColumnsShard", "check", "judge", "make_batch", "make_batches"]
+
+_LAYOUT_TYPES = {"unit": Unit, "padding": PaddingMark, "alignment": LabelAlignment}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnsShard:
+    """Serve plain lists as a shard, with columns by canonical name."""
+
+    columns: Mapping[Role, list[Any]]
+    layout: Layout
+    name: str = "example"
+    format: str = "memory"
+    spec: DatasetSpec = field(default_factory=DatasetSpec)
+    n_bytes: int = 0
+
+    def parts(self) -> Sequence[Part]:
+        """Return one part."""
+        return [Part(0, 0, len(self.columns[Role.INPUT_IDS]))]
+
+    def rows(self, part: Part, roles: frozenset[Role], block_tokens: int) -> Iterator[RawRows]:
+        """Yield blocks of whole rows."""
+        lengths = [len(row) for row in self.columns[Role.INPUT_IDS]]
+        first, total = 0, 0
+        for row, length in enumerate(lengths):
+            total += length
+            if total >= block_tokens or row == len(lengths) - 1:
+                yield self._slice(first, row + 1, roles)
+                first, total = row + 1, 0
+
+    def _slice(self, first: int, stop: int, roles: frozenset[Role]) -> RawRows:
+        columns = {
+            role: _ragged(role, values[first:stop]) for role, values in self.columns.items() if role in roles
+        }
+        return RawRows(row_numbers=np.arange(first, stop), columns=columns)
+
+
+def make_batch(example: Example) -> PackBatch:
+    """Return all rows of an example as one batch."""
+    batches = make_batches(example, block_tokens=1 << 60)
+    assert len(batches) == 1, "every row of the example is ragged"
+    return batches[0]
+
+
+def make_batches(example: Example, block_tokens: int = 1 << 17) -> list[PackBatch]:
+    """Return the rows of an example in batches of about `block_tokens` tokens."""
+    shard = shard_of(example)
+    config = config_of(example)
+    contract = contract_of(config)
+    ignore = config.spec.ignore_index.value if config.spec.ignore_index else IGNORE_INDEX
+    everything = frozenset(shard.columns)
+    seen = observe(shard.rows(shard.parts()[0], everything, 1 << 60), ignore)
+    profile = config.profile or ("sft" if Role.LABELS in shard.columns else "pretrain")
+    reading = settle(
+        name=shard.name,
+        index=0,
+        layout=shard.layout,
+        declared=config.spec,
+        seen=seen,
+        contract=contract,
+        policy=policy_from(profile, find_profile(profile), config.policy),
+    )
+    rows = shard.rows(shard.parts()[0], everything, block_tokens)
+    built = [build(raw, reading)[0] for raw in rows]
+    return [batch for batch in built if batch is not None]
+
+
+def check(rule: type[Rule] | Rule, batch: PackBatch | Example, **options: Any) -> Hits:
+    """Return the hits of a pack rule, whatever its needs."""
+    instance = rule(rule.Options(**options)) if isinstance(rule, type) else rule
+    assert isinstance(instance, PackRule)
+    return instance.check(batch if isinstance(batch, PackBatch) else make_batch(batch))
+
+
+def judge(
+    rule: type[DatasetRule[Any]] | DatasetRule[Any], batches: Sequence[PackBatch], **options: Any
+) -> list[Judgement]:
+    """Return what a dataset rule says of some batches taken together, whatever its needs."""
+    instance = rule(rule.Options(**options)) if isinstance(rule, type) else rule
+    summary = instance.zero()
+    checked: Counter[str] = Counter()
+    for batch in batches:
+        summary = summary.merge(instance.observe(instance.zero(), batch))
+        checked.update(count_batch(batch))
+    shards = {batch.shard.index: batch.shard for batch in batches}
+    dataset = Dataset(
+        shards=tuple(shards[i].name if i in shards else "" for i in range(max(shards, default=-1) + 1)),
+        policy=batches[0].policy if batches else Policy(),
+        spec=batches[0].spec if batches else DatasetSpec(),
+        checked=checked,
+    )
+    return list(instance.judge(summary, dataset))
+
+
+def shard_of(example: Example) -> ColumnsShard:
+    """Return an example as a shard."""
+    columns = {Role(name): rows for name, rows in example.items() if name not in ("config", "layout")}
+    told: dict[str, Any] = {
+        name: _LAYOUT_TYPES[name](value) if name in _LAYOUT_TYPES else value
+        for name, value in example.get("layout", {}).items()
+    }
+    layout = Layout(
+        producer="example",
+        trainer=None,
+        columns={role: role.value for role in columns},
+        padding=_padding_mark(columns),
+        offsets_have_end=Role.CU_SEQLENS in columns,
+    )
+    return ColumnsShard(columns=columns, layout=replace(layout, **told))
+
+
+def config_of(example: Example) -> RunConfig:
+    """Return the settings of an example."""
+    return parse_config(example.get("config", {}), "example")
+
+
+def contract_of(config: RunConfig) -> TrainerContract | None:
+    """Return the contract that a configuration names, or none."""
+    if config.trainer == "declared":
+        return declared_contract(config.trainer_contract)
+    return find_contract(config.trainer) if config.trainer else None
+
+
+def _padding_mark(columns: Iterable[Role]) -> PaddingMark:
+    if Role.SEGMENT_IDS in columns:
+        return PaddingMark.SEGMENT_ID
+    return PaddingMark.MASK_ZERO if Role.ATTENTION_MASK in columns else PaddingMark.UNKNOWN
+
+
+def _ragged(role: Role, rows: list[Any]) -> Ragged:
+    if role is Role.DENSE_MASK:
+        return Ragged(np.array(rows, np.bool_), np.arange(len(rows) + 1))
+    lengths = [len(row) for row in rows]
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    flat = [value for row in rows for value in row]
+    is_float = any(isinstance(value, float) for value in flat)
+    return Ragged(np.array(flat, np.float32 if is_float else np.int64), offsets)

@@ -1,0 +1,1 @@
+"""Is the record of boundaries right: offsets, positions and ids against one another."""

@@ -1,0 +1,78 @@
+"""Every rule of this package by code; a test holds codes, files, classes and names together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from packlint.registry import RulePackage
+
+__all__ = ["PACKAGE"]
+
+FAMILIES = {
+    "ISO": ("isolation", "who can see whom"),
+    "BND": ("boundaries", "is the record of boundaries right"),
+    "TGT": ("targets", "which tokens the loss asks for"),
+    "SPC": ("specials", "begin, end and padding tokens"),
+    "TOK": ("tokens", "token ids"),
+    "SMP": ("samples", "is every sample there, once, whole"),
+    "FIL": ("filling", "is the room used"),
+    "SHD": ("shards", "can it be read at all"),
+}
+
+RULES = (
+    "iso001_cross_sample_attention",
+    "iso002_attention_to_padding",
+    "iso003_fragmented_sample",
+    "iso004_non_causal_attention",
+    "iso005_blind_token",
+    "iso006_overriding_attention_mask",
+    "bnd001_conflicting_boundaries",
+    "bnd002_malformed_offsets",
+    "bnd003_running_positions",
+    "bnd004_broken_positions",
+    "bnd005_padding_as_segment",
+    "bnd006_inferred_boundaries",
+    "bnd008_merged_segments",
+    "bnd009_overlong_segment",
+    "bnd010_interior_padding",
+    "tgt001_loss_on_padding",
+    "tgt007_target_crosses_boundary",
+    "tgt008_untrained_sample",
+    "tgt010_shifted_labels",
+    "tgt011_foreign_label",
+    "tgt014_odd_loss_weight",
+    "tgt015_repeated_loss_mask",
+    "tgt017_empty_batch_loss",
+    "spc001_missing_end_token",
+    "spc002_missing_begin_token",
+    "spc003_doubled_begin_token",
+    "spc004_doubled_end_token",
+    "spc005_missing_boundary",
+    "spc006_pad_is_end_token",
+    "tok001_id_outside_vocabulary",
+    "tok002_wrapped_ids",
+    "tok004_runaway_repetition",
+    "smp006_unrecoverable_sample",
+    "smp007_repeated_pack",
+    "fil001_padding_waste",
+    "fil003_empty_pack",
+    "fil004_odd_pack_length",
+    "fil007_unpacked_rows",
+    "shd001_unreadable_shard",
+    "shd002_ragged_columns",
+    "shd003_empty_shard",
+    "shd005_missing_values",
+)
+
+
+def _module(stem: str) -> tuple[str, str]:
+    code = stem[:6].upper()
+    folder = FAMILIES[code[:3]][0]
+    return code, f"packlint_rules.{folder}.{stem}"
+
+
+PACKAGE = RulePackage(
+    modules=dict(_module(stem) for stem in RULES),
+    profiles=Path(__file__).parent / "profiles",
+    families={code: line for code, (_, line) in FAMILIES.items()},
+)

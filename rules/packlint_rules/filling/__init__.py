@@ -1,0 +1,1 @@
+"""Is the room of the packs used."""

@@ -1,0 +1,1 @@
+"""Who can see whom: the trainer's mask against the true samples."""

@@ -1,0 +1,1 @@
+"""Is every sample there, once, whole."""

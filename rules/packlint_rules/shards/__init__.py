@@ -1,0 +1,1 @@
+"""Can the shard be read at all."""

@@ -1,0 +1,1 @@
+"""Begin, end and padding tokens."""

@@ -1,0 +1,1 @@
+"""Which tokens the loss asks for."""
