@@ -218,6 +218,15 @@ class PackBatch:
         return self.real if self.is_target is None else Spans.from_mask(self.is_target)
 
     @derived
+    def label_mismatches(self) -> Int64Array:
+        """Flat places of targets whose label id is another than their token's; empty without label ids."""
+        if self.label_ids is None or self.is_target is None:
+            return empty_int64()
+        differs = self.label_ids != self.tokens
+        differs &= self.is_target
+        return np.flatnonzero(differs)
+
+    @derived
     def targets_per_segment(self) -> Int64Array:
         """`int64[segment]`, targets inside each segment (those outside the pack not counted)."""
         return self.targets.count_within(self.segments.starts, self.segments.stops)
@@ -258,6 +267,8 @@ class PackBatch:
         positions = self.position_ids
         if positions is None or positions.size == 0:
             return empty_int64()
+        if positions.dtype.itemsize < 4:
+            positions = positions.astype(np.int32)  # a restart after position 255 of uint8 must not wrap to 1
         return np.append(0, np.flatnonzero(positions[1:] - positions[:-1] != 1) + 1)
 
     @derived

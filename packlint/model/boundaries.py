@@ -69,7 +69,7 @@ def boundaries_from_starts(starts: Int64Array, pack_offsets: Int64Array) -> Boun
     """
     filled = pack_offsets[:-1][np.diff(pack_offsets) > 0]
     all_starts = np.unique(np.concatenate([filled, starts]))
-    stops = np.append(all_starts[1:], pack_offsets[-1])
+    stops = np.append(all_starts[1:], pack_offsets[-1:])[: all_starts.size]
     return Boundaries(starts=all_starts, stops=stops)
 
 

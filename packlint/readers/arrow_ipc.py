@@ -36,7 +36,7 @@ class ArrowReader:
     """Open Arrow IPC streams and files by their first bytes."""
 
     format: str = "arrow"
-    title: str = "Arrow IPC stream or file: Hugging Face datasets.save_to_disk (TRL, Axolotl, LLaMA-Factory, XTuner)"
+    title: str = "Arrow IPC stream or file, datasets.save_to_disk: TRL, Axolotl, LLaMA-Factory, XTuner"
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Tell whether the file begins with the file magic or with the length of a schema message."""
@@ -50,7 +50,7 @@ class ArrowReader:
         """
         with decoding(path, "header"):
             with path.open("rb") as file:
-                is_stream = not file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
+                is_stream = file.read(len(_FILE_MAGIC)) != _FILE_MAGIC
             n_bytes = path.stat().st_size
         with decoding(path, "schema"), _opened(path, is_stream) as reader:
             schema = reader.schema
@@ -60,9 +60,7 @@ class ArrowReader:
             kinds, renamed=settings.columns, format_marks=("datasets",) if sidecars else ()
         )
         if sidecars:
-            seen = f"Hugging Face datasets: {' and '.join(sidecars)} beside the file"
-            layout = replace(layout, evidence=(*layout.evidence, seen))
-        kind = "datasets" if sidecars else "arrow-stream" if is_stream else "arrow-file"
+            layout = _with_evidence(layout, sidecars)
         shard = _ArrowShard(
             name=name,
             path=path,
@@ -70,10 +68,15 @@ class ArrowReader:
             spec=stored_spec(schema, layout),
             n_bytes=n_bytes,
             stored=tuple(schema.names),
-            format=kind,
+            format="datasets" if sidecars else "arrow-stream" if is_stream else "arrow-file",
             is_stream=is_stream,
         )
         return (shard,)
+
+
+def _with_evidence(layout: Layout, sidecars: Sequence[str]) -> Layout:
+    seen = f"Hugging Face datasets: {' and '.join(sidecars)} beside the file"
+    return replace(layout, evidence=(*layout.evidence, seen))
 
 
 def _begins_with_message(head: bytes) -> bool:
@@ -167,7 +170,7 @@ class _ArrowShard:
         self._demand_end(index)
 
     def _demand_end(self, n_batches: int) -> None:
-        """Refuse a data set whose writer was stopped between two batches: all of it that is there reads well."""
+        """Refuse a data set whose writer was stopped between two batches: what is there reads well."""
         if self.format != "datasets" or not self.is_stream:
             return
         with decoding(self.path, "end mark"), self.path.open("rb") as file:

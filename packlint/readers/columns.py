@@ -1,7 +1,7 @@
 """Arrow columns → `Ragged`: no copy where Arrow's own layout allows it, correct under slicing.
 
-    record batch ──cut──▶ blocks of whole rows ──ragged──▶ one `Ragged` per role ──▶ `RawRows`
-                                                  rows with a null anywhere are left out, one SHD005 each
+record batch ──cut──▶ blocks of whole rows ──ragged──▶ one `Ragged` per role ──▶ `RawRows`
+                                              rows with a null anywhere are left out, one SHD005 each
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Array = Any
 _Type = Any
 
 _MAX_OVERLAP = 4
-"""How often, on average, a value may be used: rows of a list view can share values, and so grow without bound."""
+"""How often, on average, a value may be used: rows of a list view can share values without bound."""
 
 
 def column_kinds(schema: pa.Schema) -> dict[str, ColumnKind]:
@@ -54,9 +54,7 @@ def stored_columns(
         roles: what is asked for.
         stored: names of all stored columns.
     """
-    return {
-        role: factors(column, stored) for role, column in layout.columns.items() if role in roles
-    }
+    return {role: factors(column, stored) for role, column in layout.columns.items() if role in roles}
 
 
 def stored_spec(schema: pa.Schema, layout: Layout) -> DatasetSpec:

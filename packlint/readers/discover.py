@@ -42,7 +42,7 @@ def discover(inputs: Sequence[str]) -> list[Candidate]:
     """Return the files that the inputs name, sorted by name, each once.
 
     Args:
-        inputs: paths of files and directories, prefixes of `.idx` files, and globs (`**` crosses directories).
+        inputs: paths of files and directories, prefixes of `.idx` files, globs (`**` crosses directories).
 
     Raises:
         NoInputError: an input matches no file.

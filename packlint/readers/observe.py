@@ -38,6 +38,7 @@ class Observations:
         id_counts: how often each id of `last_ids` occurs at all.
         max_id: largest id.
         min_segment_id: smallest segment id, where stored.
+        n_zero_based: rows that begin with segment id 0 over tokens that are not one repeated id.
     """
 
     n_rows: int = 0
@@ -54,6 +55,7 @@ class Observations:
     id_counts: Counter[int] = field(default_factory=Counter)
     max_id: int = -1
     min_segment_id: int | None = None
+    n_zero_based: int = 0
 
     @property
     def n_ends(self) -> int:
@@ -69,6 +71,7 @@ class Observations:
         self.n_unmasked += other.n_unmasked
         self.has_loss |= other.has_loss
         self.n_restarts += other.n_restarts
+        self.n_zero_based += other.n_zero_based
         self.max_id = max(self.max_id, other.max_id)
         for mine, theirs in (
             (self.row_lengths, other.row_lengths),
@@ -96,7 +99,7 @@ def observe(rows: Iterable[RawRows], ignore_index: int = IGNORE_INDEX) -> Observ
         seen.row_lengths.update(np.diff(ids.offsets).tolist())
         seen.max_id = max(seen.max_id, int(ids.values.max()))
         _observe_loss(seen, columns, ids, ignore_index)
-        _observe_masks(seen, columns)
+        _observe_masks(seen, columns, ids)
         _observe_positions(seen, columns, ids)
         _observe_ends(seen, columns, ids)
     return seen
@@ -126,7 +129,7 @@ def _observe_loss(seen: Observations, columns: Mapping[Role, Ragged], ids: Ragge
         seen.matches[k] += int(np.count_nonzero(labels.values[inner] == ids.values[inner + offset]))
 
 
-def _observe_masks(seen: Observations, columns: Mapping[Role, Ragged]) -> None:
+def _observe_masks(seen: Observations, columns: Mapping[Role, Ragged], ids: Ragged) -> None:
     if (mask := columns.get(Role.ATTENTION_MASK)) and mask.values.size:
         low, high = int(mask.values.min()), int(mask.values.max())
         old = seen.mask_values or (low, high)
@@ -134,6 +137,9 @@ def _observe_masks(seen: Observations, columns: Mapping[Role, Ragged]) -> None:
     if (segment_ids := columns.get(Role.SEGMENT_IDS)) and segment_ids.values.size:
         low = int(segment_ids.values.min())
         seen.min_segment_id = low if seen.min_segment_id is None else min(low, seen.min_segment_id)
+        first = ids.offsets[:-1][np.diff(ids.offsets) > 1]
+        both_zero = (segment_ids.values[first] == 0) & (segment_ids.values[first + 1] == 0)
+        seen.n_zero_based += int(np.count_nonzero(both_zero & (ids.values[first] != ids.values[first + 1])))
 
 
 def _observe_positions(seen: Observations, columns: Mapping[Role, Ragged], ids: Ragged) -> None:

@@ -23,8 +23,9 @@ _ENCRYPTED = b"PARE"
 _DECODED_TOKENS = 1 << 21
 """Tokens decoded at a time, so that a row group of any size fits into memory."""
 _DECODED_ROWS = 1 << 16
-_MAX_ROW_TOKENS = 1 << 27
-"""Longest rows, on average, that are decoded: run lengths can state billions of values in a few bytes."""
+_PROBED_ROWS = 16
+_FEW_ROWS = 64
+"""Row groups of no more rows are decoded at once: rows of 128 Ki tokens make 8 Mi of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,8 @@ class _ParquetShard:
         wanted = sorted({name for names in columns.values() for name in names})
         if not wanted:
             return
-        with decoding(self.path, place):
-            batches = file.iter_batches(
-                batch_size=_batch_size(file.metadata, group, wanted),
-                row_groups=[group],
-                columns=wanted,
-                use_threads=False,
-            )
+        batch_size = _FEW_ROWS if part.n_rows <= _FEW_ROWS else self._batch_size(file, group, columns)
+        batches = file.iter_batches(batch_size, row_groups=[group], columns=wanted, use_threads=False)
         first_row, stop = part.first_row, part.first_row + part.n_rows
         while True:
             with decoding(self.path, f"{place}, rows from {first_row - part.first_row}"):
@@ -140,21 +136,22 @@ class _ParquetShard:
             yield from blocks(batch, columns, first_row, block_tokens)
             first_row += batch.num_rows
         if first_row != stop:
-            raise UnreadableError(f"{place}: {first_row - part.first_row} rows, the footer says {part.n_rows}")
+            n_rows = first_row - part.first_row
+            raise UnreadableError(f"{place}: {n_rows} rows, the footer says {part.n_rows}")
 
+    def _batch_size(self, file: pq.ParquetFile, group: int, columns: dict[Role, tuple[str, ...]]) -> int:
+        """Return how many rows to decode at a time, going by the longest of the first few.
 
-def _batch_size(metadata: pq.FileMetaData, group: int, wanted: Sequence[str]) -> int:
-    """Return how many rows to decode at a time, from the number of values that the footer states.
-
-    Raises:
-        UnreadableError: one row alone would be too much.
-    """
-    row_group = metadata.row_group(group)
-    chunks = [row_group.column(i) for i in range(row_group.num_columns)]
-    largest = max(
-        (chunk.num_values for chunk in chunks if chunk.path_in_schema.split(".")[0] in wanted), default=1
-    )
-    per_row = max(1, -(-largest // max(1, row_group.num_rows)))
-    if per_row > _MAX_ROW_TOKENS:
-        raise UnreadableError(f"row group {group}: rows of {per_row} values, more than {_MAX_ROW_TOKENS}")
-    return max(1, min(_DECODED_ROWS, _DECODED_TOKENS // per_row))
+        The footer counts the values of each column, but asking pyarrow for them ends the whole process when
+        the footer is damaged: `ParquetException: Definition level histogram size mismatch` (pyarrow 26.0).
+        """
+        role = Role.INPUT_IDS if Role.INPUT_IDS in columns else next(iter(columns))
+        names = columns[role][:1]
+        probe = file.iter_batches(_PROBED_ROWS, row_groups=[group], columns=list(names), use_threads=False)
+        with decoding(self.path, f"row group {group}, first rows"):
+            batch = next(probe, None)
+        if batch is None:
+            return 1
+        blocks_of_a_row = blocks(batch, {role: names}, 0, 1)
+        longest = max((raw.columns[role].values.size for raw in blocks_of_a_row), default=1)
+        return max(1, min(_DECODED_ROWS, _DECODED_TOKENS // max(1, longest)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, IntArray
+from packlint.model.arrays import Int64Array, IntArray
 from packlint.model.batch import MaskKind, PaddingEvidence, Segments, Unit
 from packlint.model.boundaries import (
     Boundaries,
@@ -86,7 +86,6 @@ def find_padding(
 ) -> tuple[Spans, PaddingEvidence]:
     """Return the runs of padding and how they are known."""
     mark = reading.layout.padding
-    tokens = columns[Role.INPUT_IDS].values
     if mark is PaddingMark.NEVER_STORED:
         return Spans.empty(), PaddingEvidence.STRUCTURE
     if mark is PaddingMark.MASK_ZERO and (mask := columns.get(Role.ATTENTION_MASK)):
@@ -98,12 +97,9 @@ def find_padding(
         return whole.minus(Spans.from_intervals(lens.starts, lens.stops)), PaddingEvidence.STRUCTURE
     if mark is PaddingMark.LAST_LENGTH and (lens := boundaries.get(BoundarySource.SEQ_LENS)):
         return _last_lengths(columns, offsets, lens, reading), PaddingEvidence.STRUCTURE
-    if mark is PaddingMark.POSITION_ZERO and (positions := columns.get(Role.POSITION_IDS)):
-        tails = _constant_tails(positions.values == 0, tokens, offsets)
-        return _without_live_labels(_longer_or_pad(tails, tokens, reading), columns, reading), (
-            PaddingEvidence.STRUCTURE
-        )
-    return _declared_padding(tokens, offsets, reading)
+    if mark is PaddingMark.POSITION_ZERO and Role.POSITION_IDS in columns:
+        return _zero_tails(columns, offsets, reading), PaddingEvidence.STRUCTURE
+    return _declared_padding(columns[Role.INPUT_IDS].values, offsets, reading)
 
 
 def true_segments(
@@ -139,53 +135,44 @@ def _last_lengths(
     """
     after = np.searchsorted(lens.starts, offsets[1:], side="left")
     last = after[(after > 0) & (np.diff(offsets) > 0)] - 1
-    runs = Spans.from_intervals(lens.starts[last], lens.stops[last]).split_at(offsets)
-    tokens = columns[Role.INPUT_IDS].values
-    constant = _constant_tails(None, tokens, offsets)
-    covered = constant.count_within(runs.starts, runs.stops) == runs.lengths
+    starts, stops = lens.starts[last], lens.stops[last]
     if positions := columns.get(Role.POSITION_IDS):
-        covered &= positions.values[runs.starts] != 0
-    runs = Spans(runs.starts[covered], runs.stops[covered])
-    kept = _without_live_labels(runs, columns, reading)
-    whole = kept.count_within(runs.starts, runs.stops) == runs.lengths
-    return Spans(runs.starts[whole], runs.stops[whole])
+        counting = positions.values[starts] != 0
+        starts, stops = starts[counting], stops[counting]
+    filling = _filling_from(columns, starts, stops, reading) == starts
+    return Spans(starts[filling], stops[filling])
 
 
-def _constant_tails(marked: BoolArray | None, tokens: IntArray, offsets: Int64Array) -> Spans:
-    """Return the runs of one repeated id (and of marked tokens) that end each pack."""
-    filled = np.flatnonzero(np.diff(offsets) > 0)
-    begin, end = offsets[filled], offsets[filled + 1]
-    changes = np.flatnonzero(tokens[1:] != tokens[:-1]) + 1
-    starts = np.maximum(begin, _last_before(changes, end))
-    if marked is not None:
-        unmarked = np.flatnonzero(~marked) + 1
-        starts = np.maximum(starts, _last_before(unmarked, end + 1))
-    kept = starts < end
-    return Spans(starts[kept], end[kept])
+def _zero_tails(columns: Mapping[Role, Ragged], offsets: Int64Array, reading: Reading) -> Spans:
+    """Take tails of position 0 for padding where they look like filling; one token may be a sample."""
+    zeros = Spans.from_mask(columns[Role.POSITION_IDS].values == 0).split_at(offsets)
+    at_end = np.isin(zeros.stops, offsets[1:])
+    stops = zeros.stops[at_end]
+    starts = _filling_from(columns, zeros.starts[at_end], stops, reading)
+    kept = stops - starts > 1
+    if pad := reading.context.spec.pad_id:
+        tokens = columns[Role.INPUT_IDS].values
+        kept |= (stops > starts) & (tokens[stops - 1] == pad.value)
+    return Spans(starts[kept], stops[kept])
 
 
-def _last_before(places: Int64Array, limits: Int64Array) -> Int64Array:
-    """Return, for each limit, the largest place below it, or 0."""
-    found = np.searchsorted(places, limits, side="left") - 1
-    return np.where(found >= 0, places[np.maximum(found, 0)] if places.size else 0, 0)
-
-
-def _longer_or_pad(tails: Spans, tokens: IntArray, reading: Reading) -> Spans:
-    """Drop tails of one token unless it is the known pad id: it may be a sample of one token."""
-    pad = reading.context.spec.pad_id
-    kept = tails.lengths > 1
-    if pad is not None:
-        kept |= tokens[tails.starts] == pad.value
-    return Spans(tails.starts[kept], tails.stops[kept])
-
-
-def _without_live_labels(spans: Spans, columns: Mapping[Role, Ragged], reading: Reading) -> Spans:
-    labels = columns.get(Role.LABELS)
-    if labels is None or len(spans) == 0:
-        return spans
-    places = np.concatenate([np.arange(a, b) for a, b in zip(spans.starts, spans.stops, strict=True)])
-    live = places[labels.values[places] != reading.ignore_index]
-    return spans.minus(Spans.from_indices(live))
+def _filling_from(
+    columns: Mapping[Role, Ragged], starts: Int64Array, stops: Int64Array, reading: Reading
+) -> Int64Array:
+    """Return, for each run, where its tail of one repeated id without live labels begins."""
+    tokens, labels = columns[Role.INPUT_IDS].values, columns.get(Role.LABELS)
+    last = tokens[stops - 1]
+    if labels is not None:  # most runs end in a live label: they need no closer look
+        starts = np.where(labels.values[stops - 1] == reading.ignore_index, starts, stops)
+    lengths = stops - starts
+    run = np.repeat(np.arange(starts.size), lengths)
+    place = np.arange(run.size) + np.repeat(stops - np.cumsum(lengths), lengths)
+    odd = tokens[place] != last[run]
+    if labels is not None:
+        odd |= labels.values[place] != reading.ignore_index
+    begin = starts.copy()
+    np.maximum.at(begin, run[odd], place[odd] + 1)
+    return begin
 
 
 def _declared_padding(
@@ -194,14 +181,12 @@ def _declared_padding(
     pad = reading.context.spec.pad_id
     if pad is None or pad.value in reading.context.spec.end_ids:
         return Spans.empty(), PaddingEvidence.UNKNOWN
-    filled = np.flatnonzero(np.diff(offsets) > 0)
-    begin, end = offsets[filled], offsets[filled + 1]
-    ends_in_pad = tokens[end - 1] == pad.value
-    if not ends_in_pad.any():
+    ends = offsets[1:][np.diff(offsets) > 0]
+    if not np.any(tokens[ends - 1] == pad.value):
         return Spans.empty(), PaddingEvidence.DECLARED_ID
-    begin, end = begin[ends_in_pad], end[ends_in_pad]
-    other = np.flatnonzero(tokens != pad.value) + 1
-    return Spans(np.maximum(begin, _last_before(other, end + 1)), end), PaddingEvidence.DECLARED_ID
+    runs = Spans.from_mask(tokens == pad.value).split_at(offsets)
+    at_end = np.isin(runs.stops, ends)
+    return Spans(runs.starts[at_end], runs.stops[at_end]), PaddingEvidence.DECLARED_ID
 
 
 def _restarts(positions: IntArray) -> Int64Array:

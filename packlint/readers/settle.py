@@ -44,8 +44,7 @@ def settle(
         policy: what was wanted.
     """
     spec = declared.or_else(detected_spec(layout, seen))
-    if layout.padding is PaddingMark.SEGMENT_ID and layout.nothing is None:
-        layout = replace(layout, padding=PaddingMark.UNKNOWN)
+    layout = _with_nothing(layout, seen)
     context = ShardContext(
         name=name,
         index=index,
@@ -71,6 +70,20 @@ def detected_spec(layout: Layout, seen: Observations) -> DatasetSpec:
         pad_id=_pad_id(seen),
         max_seq_len=_row_length(seen),
     )
+
+
+def _with_nothing(layout: Layout, seen: Observations) -> Layout:
+    """Settle which segment id means padding, where the producer is not known or may not pad at all."""
+    low = seen.min_segment_id
+    if low is None:
+        return layout
+    nothing = layout.nothing
+    if layout.trainer is None and (low < 0 or seen.n_zero_based):
+        nothing = -1  # ids count from 0, so 0 is the first sample
+    padding = layout.padding
+    if padding is PaddingMark.UNKNOWN and low == nothing:
+        padding = PaddingMark.SEGMENT_ID
+    return replace(layout, nothing=nothing, padding=padding)
 
 
 def _alignment(layout: Layout, seen: Observations) -> Known[LabelAlignment] | None:

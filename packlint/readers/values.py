@@ -102,7 +102,7 @@ def row_values(role: Role, name: str, value: object) -> NDArray[Any]:
         value: list or array of one axis, or a single value (one entry).
 
     Raises:
-        BadRowError: SHD005 for a null or NaN, SHD001 for values of another kind or beyond int64.
+        BadRowError: SHD005 for a null, SHD001 for values of another kind or beyond int64.
     """
     if value is None:
         raise BadRowError("SHD005", f"{name} is null")
@@ -161,9 +161,7 @@ def _checked_array(role: Role, name: str, values: NDArray[Any]) -> NDArray[Any]:
     is_allowed = kind in "iu" or (kind == "b" and role in _FLAGS) or (kind == "f" and role in _WEIGHTS)
     if not is_allowed:
         raise BadRowError("SHD001", f"{name} holds {values.dtype}, expected {_expected(role)}")
-    if kind == "f" and np.isnan(values).any():
-        raise BadRowError("SHD005", f"{name}[{int(np.isnan(values).argmax())}] is NaN")
-    return values
+    return values  # NaN weights are left in: the rule on odd loss weights names them
 
 
 def _is_allowed(role: Role, of: type) -> bool:

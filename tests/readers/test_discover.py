@@ -34,7 +34,7 @@ def _stream(path: str | Path) -> Path:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     table = pa.table({"input_ids": pa.array([[1, 2]], pa.list_(pa.int32()))})
-    with pa.ipc.new_stream(path, table.schema) as writer:
+    with pa.ipc.new_stream(str(path), table.schema) as writer:
         writer.write_table(table)
     return path
 
@@ -122,7 +122,7 @@ def test_a_directory_with_nothing_readable() -> None:
     Path("junk/a.xyz").write_bytes(b"junk")
     _parquet("a.parquet")
 
-    with pytest.raises(NoInputError, match="^junk: no file here is of a format"):
+    with pytest.raises(NoInputError, match=r"^junk: no file here is of a format"):
         open_shards(["a.parquet", "junk"], Settings())
 
 

@@ -45,7 +45,11 @@ def _detect(names: str, *marks: str) -> Layout:
         ("input_ids assistant_masks", "trl-0", PaddingMark.UNKNOWN),
         ("input_ids labels position_ids", "trl-ffd", PaddingMark.UNKNOWN),
         ("input_ids position_ids domain", "trl-ffd", PaddingMark.UNKNOWN),
-        ("input_ids labels attention_mask position_ids packing_params", "llama-factory", PaddingMark.MASK_ZERO),
+        (
+            "input_ids labels attention_mask position_ids packing_params",
+            "llama-factory",
+            PaddingMark.MASK_ZERO,
+        ),
         (
             "input_ids labels attention_mask position_ids images videos audios",
             "llama-factory-plain",
@@ -92,7 +96,7 @@ def test_columns_give_the_producer_away(names: str, trainer: str | None, padding
     layout = _detect(names)
 
     assert (layout.trainer, layout.padding) == (trainer, padding)
-    assert layout.evidence and layout.producer in layout.evidence[0]
+    assert layout.producer in layout.evidence[0]
 
 
 def test_column_order_does_not_matter() -> None:
@@ -200,7 +204,7 @@ def test_renamed_mask_and_attention_keep_their_kind() -> None:
 
 
 def test_renamed_column_that_is_missing() -> None:
-    with pytest.raises(UnreadableError, match="no column 'lens', which .columns. names for seq_lens"):
+    with pytest.raises(UnreadableError, match=r"no column 'lens', which .columns. names for seq_lens"):
         detect_layout(_kinds("input_ids"), renamed={"seq_lens": "lens"})
 
 

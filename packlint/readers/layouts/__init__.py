@@ -1,10 +1,10 @@
 """Who wrote this shard, and which column is what: the only place that knows foreign column names.
 
-    kinds.py        what a column holds, as far as detection asks
-    synonyms.py     known names of each role, for shards of no known producer
-    signature.py    what gives a producer away: the type of one row of the table
-    producers.py    the table, most specific first
-    detect.py       columns ──▶ `Layout`
+kinds.py        what a column holds, as far as detection asks
+synonyms.py     known names of each role, for shards of no known producer
+signature.py    what gives a producer away: the type of one row of the table
+producers.py    the table, most specific first
+detect.py       columns ──▶ `Layout`
 """
 
 from __future__ import annotations

@@ -45,18 +45,15 @@ def detect_layout(
     signature = _first_match(kinds, frozenset(format_marks))
     roles = _assign(kinds, signature, frozenset(renamed))
     _demand(kinds, roles, signature, frozenset(renamed))
-    stored_by_role = {
-        role: _PRODUCT.join(names[part] for part in factors(name, names)) for role, name in roles.items()
-    }
     return Layout(
         producer=signature.producer,
         trainer=signature.trainer,
-        columns=stored_by_role,
+        columns={role: _stored(name, names) for role, name in roles.items()},
         unit=signature.unit,
         evidence=_evidence(kinds, roles, signature, renamed, format_marks),
         alignment=signature.alignment,
         padding=_padding(roles, signature),
-        nothing=-1 if roles.get(Role.SEGMENT_IDS) in MINUS_ONE_NAMES else signature.nothing,
+        nothing=_nothing(roles, signature),
         lengths_cover_padding=signature.lengths_cover_padding,
         offsets_have_end=signature.offsets_have_end,
         dense_mask_blocks=signature.dense_mask_blocks,
@@ -95,9 +92,7 @@ def _first_match(kinds: Mapping[str, ColumnKind], marks: frozenset[str]) -> Sign
     return next((s for s in SIGNATURES if s.matches(kinds, marks)), GENERIC)
 
 
-def _assign(
-    kinds: Mapping[str, ColumnKind], signature: Signature, forced: frozenset[str]
-) -> dict[Role, str]:
+def _assign(kinds: Mapping[str, ColumnKind], signature: Signature, forced: frozenset[str]) -> dict[Role, str]:
     roles = {
         role: name
         for role, name in signature.roles.items()
@@ -116,9 +111,7 @@ def _assign(
     return roles
 
 
-def _ignored(
-    kinds: Mapping[str, ColumnKind], signature: Signature, forced: frozenset[str]
-) -> frozenset[str]:
+def _ignored(kinds: Mapping[str, ColumnKind], signature: Signature, forced: frozenset[str]) -> frozenset[str]:
     # Beside labels these masks say nothing: they are folded into the labels, and TRL reads only those.
     beside_labels = TRL_MASKS if "labels" in kinds else ()
     return frozenset({*signature.ignored, *beside_labels}) - forced
@@ -141,6 +134,14 @@ def _demand(
                 raise UnreadableError(f"column {name} holds {kind}, which cannot be {role.value}")
     if Role.INPUT_IDS not in roles:
         raise UnreadableError(f"no column of token ids; columns: {_listed(kinds)}")
+
+
+def _stored(name: str, names: Mapping[str, str]) -> str:
+    return _PRODUCT.join(names[part] for part in factors(name, names))
+
+
+def _nothing(roles: Mapping[Role, str], signature: Signature) -> int:
+    return -1 if roles.get(Role.SEGMENT_IDS) in MINUS_ONE_NAMES else signature.nothing
 
 
 def _padding(roles: Mapping[Role, str], signature: Signature) -> PaddingMark:

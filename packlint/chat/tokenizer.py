@@ -1,0 +1,133 @@
+"""A tokenizer.json and its special tokens; needs the extra `tokenizers`, imported on first use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from packlint.errors import UsageError
+from packlint.model.spec import DatasetSpec, Known, Origin
+
+__all__ = ["Tokenizer", "load_tokenizer"]
+
+_CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json")
+_ANCHOR = "a"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokenizer:
+    """Turn ids into text.
+
+    Args:
+        spec: what the tokenizer says of the conventions.
+        n_ids: ids run from 0 to this, exclusive.
+    """
+
+    spec: DatasetSpec
+    n_ids: int
+    _inner: Any = field(repr=False)
+    _pieces: dict[int, str] = field(default_factory=dict, repr=False)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, special tokens kept; an unknown id reads `<id 99999>`."""
+        runs = groupby(ids, key=self._is_known)
+        return "".join(self._known(list(run)) if known else _unknown(run) for known, run in runs)
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return the text of each id by itself, its leading space kept."""
+        return [self._piece(i) for i in ids]
+
+    def _is_known(self, token_id: int) -> bool:
+        return 0 <= token_id < self.n_ids and self._inner.id_to_token(token_id) is not None
+
+    def _known(self, ids: list[int]) -> str:
+        return str(self._inner.decode(ids, skip_special_tokens=False))
+
+    def _piece(self, token_id: int) -> str:
+        if token_id not in self._pieces:
+            self._pieces[token_id] = self._decode_alone(token_id)
+        return self._pieces[token_id]
+
+    def _decode_alone(self, token_id: int) -> str:
+        """Decode behind an anchor, as decoders drop the space that a text begins with."""
+        if not self._is_known(token_id):
+            return _unknown([token_id])
+        anchor = self._inner.encode(_ANCHOR, add_special_tokens=False).ids
+        before, both = self._known(anchor), self._known([*anchor, token_id])
+        return both[len(before) :] if both.startswith(before) else self._known([token_id])
+
+
+def load_tokenizer(path: str | Path) -> Tokenizer:
+    """Return the tokenizer of a tokenizer.json, or of the folder that holds it.
+
+    Raises:
+        UsageError: the package `tokenizers` is missing, or the file is.
+    """
+    return _load(str(path))
+
+
+@lru_cache(maxsize=4)
+def _load(path: str) -> Tokenizer:
+    try:
+        from tokenizers import Tokenizer as Inner
+    except ImportError:
+        raise UsageError(
+            "--tokenizer needs the package tokenizers: run pip install 'packlint[tokenizers]'"
+        ) from None
+    file = Path(path) / "tokenizer.json" if Path(path).is_dir() else Path(path)
+    if not file.is_file():
+        raise UsageError(f"tokenizer {path}: no tokenizer.json here")
+    try:
+        inner = Inner.from_str(file.read_text(encoding="utf-8"))
+    except Exception as error:  # `tokenizers` raises plain Exception for a file it cannot parse
+        raise UsageError(f"tokenizer {path}: cannot be read: {error}") from None
+    n_ids = max(inner.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+    return Tokenizer(_spec(file.parent, inner, n_ids), n_ids, inner)
+
+
+def _spec(folder: Path, inner: Any, n_ids: int) -> DatasetSpec:
+    named = dict(_special_ids(folder, inner))
+    eos = named.get("eos_token")
+    return DatasetSpec(
+        vocab_size=Known(n_ids, Origin.TOKENIZER, "tokenizer.json, added tokens included"),
+        pad_id=named.get("pad_token"),
+        bos_id=named.get("bos_token"),
+        eos_ids=None if eos is None else Known((eos.value,), eos.origin, eos.why),
+    )
+
+
+def _special_ids(folder: Path, inner: Any) -> Iterator[tuple[str, Known[int]]]:
+    """Yield the special ids; what tokenizer_config.json says comes last and so wins."""
+    for name in reversed(_CONFIG_FILES):
+        table = _table(folder / name)
+        for key in ("pad_token", "bos_token", "eos_token"):
+            content = _content(table.get(key))
+            token_id = None if content is None else inner.token_to_id(content)
+            if token_id is not None:
+                yield key, Known(token_id, Origin.TOKENIZER, f"{name}: {key} is {content}")
+
+
+def _table(file: Path) -> Mapping[str, Any]:
+    try:
+        table = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file.name}: cannot be read: {error}") from None
+    return table if isinstance(table, dict) else {}
+
+
+def _content(token: object) -> str | None:
+    """Return the text of a special token, which is a string or an AddedToken as a table."""
+    if isinstance(token, dict):
+        token = token.get("content")
+    return token if isinstance(token, str) else None
+
+
+def _unknown(ids: Sequence[int] | Iterator[int]) -> str:
+    return "".join(f"<id {token_id}>" for token_id in ids)

@@ -1,0 +1,49 @@
+"""What a reporter is told beside the report itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from packlint.reporters.paper import Paper
+
+__all__ = ["Advice", "Presentation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Say of a rule, in one line each, why it matters and how to fix it."""
+
+    why: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presentation:
+    """Say how to present a report.
+
+    Args:
+        width: columns of a text report.
+        color: whether to colour text.
+        unicode: whether more than ASCII can be shown.
+        verbose: leave nothing out.
+        quiet: the verdict and one line per finding.
+        advice: what to say of each rule, by code.
+        decode: ids to text, where a tokenizer was given.
+        paths: what to type for a shard, by its name in the report.
+        fail_on: lowest severity that fails the run.
+    """
+
+    width: int = 100
+    color: bool = False
+    unicode: bool = True
+    verbose: bool = False
+    quiet: bool = False
+    advice: Mapping[str, Advice] = field(default_factory=dict)
+    decode: Callable[[tuple[int, ...]], str] | None = None
+    paths: Mapping[str, str] = field(default_factory=dict)
+    fail_on: str = "error"
+
+    def paper(self) -> Paper:
+        """Return an empty sheet."""
+        return Paper(width=self.width, color=self.color, unicode=self.unicode)

@@ -1,0 +1,105 @@
+"""Content and place of every pack, 24 bytes each, to find packs that come twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packlint.model.arrays import Int64Array
+
+__all__ = ["PackKeys", "Repeats"]
+
+_ROW = np.dtype([("hash", np.uint64), ("length", np.uint32), ("shard", np.uint32), ("pack", np.uint64)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeats:
+    """Hold packs that are copies of an earlier one, by group of equal content, then by place.
+
+    Args:
+        shards: `int64[copy]`, shard index of each copy.
+        packs: `int64[copy]`, its pack number.
+        lengths: `int64[copy]`, its tokens.
+        of_shards: `int64[copy]`, shard index of the first pack of that content.
+        of_packs: `int64[copy]`, its pack number.
+        occurrences: `int64[copy]`, packs of that content in all.
+    """
+
+    shards: Int64Array
+    packs: Int64Array
+    lengths: Int64Array
+    of_shards: Int64Array
+    of_packs: Int64Array
+    occurrences: Int64Array
+
+    def __len__(self) -> int:
+        return int(self.packs.size)
+
+
+@dataclass(slots=True)
+class PackKeys:
+    """Collect the keys of packs; the order in which they come does not matter.
+
+    Args:
+        chunks: structured arrays `hash, length, shard, pack`, in any order.
+    """
+
+    chunks: list[NDArray[Any]] = field(default_factory=list)
+
+    def add(self, hashes: NDArray[np.uint64], lengths: Int64Array, shard: int, packs: Int64Array) -> None:
+        """Add the packs of one batch, in place.
+
+        Args:
+            hashes: `uint64[pack]`, of their tokens.
+            lengths: `int64[pack]`.
+            shard: index of their shard.
+            packs: `int64[pack]`, their numbers in the shard.
+        """
+        if hashes.size == 0:
+            return
+        rows = np.empty(hashes.size, _ROW)
+        rows["hash"], rows["length"], rows["shard"], rows["pack"] = hashes, lengths, shard, packs
+        self.chunks.append(rows)
+
+    def merge(self, other: PackKeys) -> PackKeys:
+        """Return the packs of both."""
+        return PackKeys([*self.chunks, *other.chunks])
+
+    @property
+    def n_packs(self) -> int:
+        """Packs added."""
+        return sum(chunk.size for chunk in self.chunks)
+
+    def repeats(self) -> Repeats:
+        """Return every pack whose hash and length an earlier pack has; the same for any order of adding."""
+        rows = np.concatenate(self.chunks) if self.chunks else np.empty(0, _ROW)
+        rows = rows[_is_shared(rows["hash"])]
+        rows = rows[np.lexsort((rows["pack"], rows["shard"], rows["length"], rows["hash"]))]
+        is_first = np.ones(rows.size, np.bool_)
+        is_first[1:] = (rows["hash"][1:] != rows["hash"][:-1]) | (rows["length"][1:] != rows["length"][:-1])
+        firsts = np.flatnonzero(is_first)
+        sizes = np.diff(np.append(firsts, rows.size))
+        copies = np.flatnonzero(~is_first)
+        group = np.cumsum(is_first)[copies] - 1
+        shards, packs, lengths = (rows[name].astype(np.int64) for name in ("shard", "pack", "length"))
+        return Repeats(
+            shards=shards[copies],
+            packs=packs[copies],
+            lengths=lengths[copies],
+            of_shards=shards[firsts][group],
+            of_packs=packs[firsts][group],
+            occurrences=sizes[group],
+        )
+
+
+def _is_shared(hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    twin = np.zeros(hashes.size + 1, np.bool_)
+    twin[1:-1] = ordered[1:] == ordered[:-1]
+    shared = np.empty(hashes.size, np.bool_)
+    shared[order] = twin[1:] | twin[:-1]
+    return shared

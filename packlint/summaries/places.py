@@ -1,0 +1,28 @@
+"""The few places that a finding about the whole data set shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from packlint.finding import Location
+
+__all__ = ["MAX_PLACES", "worst_shards"]
+
+MAX_PLACES = 5
+"""Places shown per finding; counts stay exact."""
+
+
+def worst_shards(
+    names: Sequence[str], amounts: Mapping[int, int], note: Callable[[int], str]
+) -> tuple[Location, ...]:
+    """Return the shards with the largest amounts, worst first.
+
+    Args:
+        names: name of each shard.
+        amounts: how bad each is, by shard index.
+        note: says of a shard index what is special about it.
+    """
+    chosen = sorted(amounts, key=lambda shard: (-amounts[shard], names[shard]))[:MAX_PLACES]
+    return tuple(
+        Location(shard=names[shard], pack=-1, amount=amounts[shard], note=note(shard)) for shard in chosen
+    )

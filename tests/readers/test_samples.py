@@ -1,0 +1,225 @@
+"""What real packers wrote: counts are right to the token, correct packs give no error, faults are found.
+
+The counts were computed apart from packlint, by slow plain code from the raw files. Each folder of
+`tests/samples` has a README that says how it was made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import packlint
+import pytest
+from packlint.finding import Severity
+from packlint.report import Report
+
+SAMPLES = Path(__file__).parent.parent / "samples"
+TOY = {"bos_id": 1, "eos_ids": [2], "vocab_size": 400}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """State what must be read out of one sample.
+
+    Args:
+        path: below `tests/samples`; an `.npz` is a batch in memory.
+        prefix: of the arrays that belong to this sample, in an `.npz` that holds several.
+        format: name of the format.
+        trainer: default trainer, told by the format.
+        profile: inferred profile.
+        counts: packs (none for a stream), segments, tokens, padding, targets, targets outside the packs.
+        settings: what a user of this data would declare.
+        errors: codes of all errors under the right trainer and profile.
+        warnings: codes of all warnings.
+        numbers: `(code, key, value)`, computed by hand.
+    """
+
+    path: str
+    prefix: str = ""
+    format: str = "datasets"
+    trainer: str
+    profile: str = "sft"
+    counts: tuple[int | None, int, int, int, int, int]
+    settings: dict[str, Any] = field(default_factory=lambda: {"spec": TOY})
+    errors: set[str] = field(default_factory=set)
+    warnings: set[str] = field(default_factory=set)
+    numbers: tuple[tuple[str, str, int], ...] = ()
+
+
+TABLE = {
+    "trl_bfd": Sample(path="trl_bfd/dataset", trainer="trl", counts=(7, 24, 798, 0, 313, 0)),
+    "trl_bfd_parquet": Sample(
+        path="trl_bfd/packed.parquet", format="parquet", trainer="trl", counts=(7, 24, 798, 0, 313, 0)
+    ),
+    "trl_bfd_split": Sample(path="trl_bfd_split/dataset", trainer="trl", counts=(7, 24, 798, 0, 313, 0)),
+    "trl_bfd_split_parquet": Sample(
+        path="trl_bfd_split/packed.parquet", format="parquet", trainer="trl", counts=(7, 24, 798, 0, 313, 0)
+    ),
+    "trl_bfd_completion_mask": Sample(
+        path="trl_bfd_completion_mask/dataset", trainer="trl-0", counts=(7, 24, 798, 0, 313, 0)
+    ),
+    "trl_padding_free_batch": Sample(
+        path="trl_padding_free_batch/batch.npz",
+        format="memory",
+        trainer="transformers-flattening",
+        counts=(1, 9, 350, 0, 168, 0),
+    ),
+    "llamafactory_neat_packing": Sample(
+        path="llamafactory_neat_packing", trainer="llama-factory", counts=(7, 24, 903, 105, 313, 0)
+    ),
+    "llamafactory_packing_no_neat": Sample(
+        path="llamafactory_packing_no_neat",
+        trainer="llama-factory-plain",
+        counts=(7, 24, 903, 105, 313, 0),
+        errors={"ISO001", "ISO006"},
+        numbers=(("ISO001", "leaked_pairs", 32869),),
+    ),
+    "axolotl_multipack_batch_v1": Sample(
+        path="axolotl_multipack_batch/v1.npz",
+        format="memory",
+        trainer="transformers",
+        settings={"spec": TOY, "trainer": "axolotl"},
+        counts=(2, 5, 256, 73, 78, 0),
+    ),
+    "axolotl_multipack_batch_v2": Sample(
+        path="axolotl_multipack_batch/v2.npz",
+        format="memory",
+        trainer="transformers",
+        settings={"spec": TOY, "trainer": "axolotl"},
+        counts=(2, 5, 256, 73, 78, 0),
+    ),
+    "axolotl_prepared": Sample(path="axolotl_prepared", trainer="axolotl", counts=(24, 24, 798, 0, 313, 0)),
+    "xtuner_varlen_arrow": Sample(
+        path="xtuner_varlen_arrow", trainer="xtuner", counts=(12, 34, 768, 0, 302, 0)
+    ),
+    "instructlab_data_jsonl": Sample(
+        path="instructlab_data_jsonl/data.jsonl",
+        format="jsonl",
+        trainer="instructlab",
+        counts=(24, 24, 798, 0, 313, 0),
+    ),
+    "automodel_packed": Sample(
+        path="automodel_packed", trainer="automodel", counts=(7, 24, 896, 122, 289, 24)
+    ),
+    "bridge_packed_parquet": Sample(
+        path="bridge_packed_parquet",
+        format="parquet",
+        trainer="megatron-bridge",
+        settings={"spec": {**TOY, "max_seq_len": 64}},
+        counts=(14, 24, 798, 0, 313, 0),
+    ),
+    "megatron_uint16_eod": Sample(
+        path="megatron_uint16_eod/toy_text_document.bin",
+        format="megatron",
+        trainer="megatron",
+        profile="pretrain",
+        counts=(None, 24, 500, 0, 500, 0),
+    ),
+    "megatron_int32_noeod": Sample(
+        path="megatron_int32_noeod/toy_text_document.bin",
+        format="megatron",
+        trainer="megatron",
+        profile="pretrain",
+        counts=(None, 24, 476, 0, 476, 0),
+        errors={"SPC005"},
+        numbers=(("SPC005", "n_hits", 24),),
+    ),
+    "megatron_multimodal_modes": Sample(
+        path="megatron_multimodal_modes",
+        format="megatron",
+        trainer="megatron",
+        profile="pretrain",
+        counts=(None, 6, 131, 0, 131, 0),
+    ),
+    "megatron_gptdataset_rows_default": Sample(
+        path="megatron_gptdataset_rows/rows.npz",
+        prefix="default.",
+        format="memory",
+        trainer="megatron",
+        profile="pretrain",
+        counts=(15, 38, 480, 0, 465, 15),
+    ),
+    "megatron_gptdataset_rows_reset": Sample(
+        path="megatron_gptdataset_rows/rows.npz",
+        prefix="reset.",
+        format="memory",
+        trainer="megatron",
+        profile="pretrain",
+        counts=(15, 38, 480, 0, 442, 15),
+    ),
+    "neox_text_label_pair": Sample(
+        path="neox_text_label_pair", format="megatron", trainer="neox", counts=(None, 24, 798, 0, 313, 0)
+    ),
+    "hf_flattening_batch": Sample(
+        path="hf_flattening_batch/batch.npz",
+        format="memory",
+        trainer="transformers-flattening",
+        counts=(1, 4, 150, 0, 69, 0),
+    ),
+    "maxtext_batch": Sample(
+        path="maxtext_batch/batch.npz",
+        format="memory",
+        trainer="maxtext",
+        profile="pretrain",
+        counts=(9, 24, 576, 76, 491, 0),
+    ),
+    "torchtune_packed_sft": Sample(
+        path="torchtune_packed_sft/packs.jsonl",
+        format="jsonl",
+        trainer="torchtune",
+        counts=(7, 24, 896, 98, 313, 0),
+        warnings={"BND005"},
+        numbers=(("BND005", "n_hits", 7), ("BND005", "n_tokens", 98)),
+    ),
+}
+
+
+def lint(sample: Sample, **settings: Any) -> Report:
+    path = SAMPLES / sample.path
+    if path.suffix != ".npz":
+        return packlint.check(path, **settings)
+    with np.load(path, allow_pickle=False) as arrays:
+        kept = {n.removeprefix(sample.prefix): arrays[n] for n in arrays.files if n.startswith(sample.prefix)}
+    return packlint.check(kept, **settings)
+
+
+def codes(report: Report, severity: Severity) -> set[str]:
+    return {finding.code for finding in report.findings if finding.severity is severity}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_counts_and_recognition(name: str) -> None:
+    sample = TABLE[name]
+    settings = {key: value for key, value in sample.settings.items() if key != "trainer"}
+    report = lint(sample, **settings)
+
+    (entry,) = report.inputs
+    read = (
+        entry.n_packs,
+        entry.n_segments,
+        entry.n_tokens,
+        entry.n_padding,
+        entry.n_targets,
+        entry.n_outside_targets,
+    )
+    assert read == sample.counts
+    assert (entry.format, entry.trainer, entry.trainer_source) == (sample.format, sample.trainer, "format")
+    assert entry.evidence
+    assert (report.profile.name, report.profile.source) == (sample.profile, "inferred")
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_findings_under_the_right_trainer(name: str) -> None:
+    sample = TABLE[name]
+    report = lint(sample, **sample.settings)
+
+    assert codes(report, Severity.ERROR) == sample.errors
+    assert codes(report, Severity.WARNING) == sample.warnings
+    by_code = {finding.code: finding for finding in report.findings}
+    for code, key, value in sample.numbers:
+        finding = by_code[code]
+        counted = finding.measured[key] if key in finding.measured else getattr(finding, key)
+        assert (code, key, counted) == (code, key, value)
