@@ -122,8 +122,14 @@ def check_shards(
 
 
 def _reader_settings(config: RunConfig) -> Settings:
-    window = config.spec.max_seq_len
-    return Settings(columns=config.columns, max_seq_len=window.value if window else None)
+    spec = config.spec
+    return Settings(
+        columns=config.columns,
+        max_seq_len=spec.max_seq_len.value if spec.max_seq_len else None,
+        token_dtype=spec.token_dtype.value if spec.token_dtype else None,
+        eos_ids=spec.eos_ids.value if spec.eos_ids else (),
+        bos_id=spec.bos_id.value if spec.bos_id else None,
+    )
 
 
 def _tokenizer(config: RunConfig) -> Any:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import packlint
 import pytest
+
+import packlint
 from packlint.finding import Severity
 from packlint.report import Report
 
@@ -46,7 +48,7 @@ class Case:
 
 
 def lengths(offsets: list[int]) -> list[int]:
-    return [b - a for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [b - a for a, b in pairwise(offsets)]
 
 
 def columns(case_id: str, **more: Any) -> dict[str, Any]:
@@ -62,7 +64,9 @@ K1_IDS = [list(range(10 * i + 10, 10 * i + 10 + n)) for i, n in enumerate(K1["le
 
 TABLE = {
     "A1": Case(
-        columns=columns("A1", attention_mask=A1["attn"], position_ids=A1["pos"], seq_lens=lengths(A1["truth"])),
+        columns=columns(
+            "A1", attention_mask=A1["attn"], position_ids=A1["pos"], seq_lens=lengths(A1["truth"])
+        ),
         right=columns(
             "A1",
             segment_ids=A1["right"]["seg"],

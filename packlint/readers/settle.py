@@ -83,6 +83,8 @@ def _with_nothing(layout: Layout, seen: Observations) -> Layout:
     padding = layout.padding
     if padding is PaddingMark.UNKNOWN and low == nothing:
         padding = PaddingMark.SEGMENT_ID
+    elif padding is PaddingMark.SEGMENT_ID and nothing == -1 < low and layout.trainer is None:
+        padding = PaddingMark.UNKNOWN
     return replace(layout, nothing=nothing, padding=padding)
 
 

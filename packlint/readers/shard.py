@@ -232,10 +232,16 @@ class Settings:
     Args:
         columns: stored column by canonical name, for shards with names of their own.
         max_seq_len: window of stream formats, or none.
+        token_dtype: storage type of ids in formats that do not record it, as numpy names it, or none.
+        eos_ids: ids that end a document, for streams without a document index.
+        bos_id: id that begins a document, likewise, or none.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     max_seq_len: int | None = None
+    token_dtype: str | None = None
+    eos_ids: tuple[int, ...] = ()
+    bos_id: int | None = None
 
 
 class Reader(Protocol):

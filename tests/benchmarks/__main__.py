@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
 from packlint.config import RunConfig, parse_config
 from packlint.engine.plan import plan_shards
 from packlint.engine.scan import ShardPlan, scan_part
@@ -26,7 +27,6 @@ from packlint.readers import open_shards
 from packlint.readers.shard import BLOCK_TOKENS, Part, Settings
 from packlint.registry import load_rules
 from packlint.rule import Rule
-
 from tests.benchmarks.data import VOCABULARY, megatron_pair, packed_parquet
 
 SPEC = {"vocab_size": VOCABULARY, "eos_ids": [2], "bos_id": 1, "pad_id": 0}
@@ -92,13 +92,15 @@ def megatron(folder: Path, rounds: int) -> None:
         ratios, rates = [], []
         for _ in range(rounds):
             floor = cpu_seconds(tokens.sum)
-            lint = cpu_seconds(lambda plan=plan: [scan_part(plan, part, rules) for part in plan.shard.parts()])
+            lint = cpu_seconds(
+                lambda plan=plan: [scan_part(plan, part, rules) for part in plan.shard.parts()]
+            )
             ratios.append(lint / floor)
             rates.append(tokens.size / lint / 1e6)
         print(
             f"megatron, {title}: {tokens.size / 1e6:.0f} M tokens, {len(rules)} rules: "
             f"lint / numpy.sum median {statistics.median(ratios):.2f} "
-            f"({min(ratios):.2f} to {max(ratios):.2f}), {statistics.median(rates):.0f} M tokens per CPU second"
+            f"({min(ratios):.2f} to {max(ratios):.2f}), {statistics.median(rates):.0f} M tokens per CPU s"
         )
 
 
@@ -132,7 +134,9 @@ def memory(folder: Path, rounds: int) -> None:
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         note = "" if peak > before else " or less"
-        print(f"{path.name}: {path.stat().st_size / 1e6:.0f} MB index or file, peak {peak / 1024:.0f} MB{note}")
+        print(
+            f"{path.name}: {path.stat().st_size / 1e6:.0f} MB index or file, peak {peak / 1024:.0f} MB{note}"
+        )
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

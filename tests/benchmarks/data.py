@@ -51,7 +51,9 @@ def _packs(rng: np.random.Generator, n_packs: int) -> pa.Table:
             place = stop
         ids[pack, place:] = 0
         if place < _PACK:
-            positions[pack, place:] = np.arange(positions[pack, place - 1] + 1, _PACK + positions[pack, place - 1] + 1 - place)
+            positions[pack, place:] = np.arange(
+                positions[pack, place - 1] + 1, _PACK + positions[pack, place - 1] + 1 - place
+            )
             row.append(_PACK - place)
         lengths.append(row)
     offsets = np.arange(0, n_packs * _PACK + 1, _PACK, dtype=np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from packlint.config import RunConfig, parse_config
 from packlint.report import Report
 from packlint.session import check_paths
-
 from tests.packs import SPEC, Packs, random_packs
 
 N_PACKS = 24
@@ -39,7 +40,7 @@ def write(packs: Packs, folder: Path, cuts: tuple[int, ...], row_group_size: int
     table = pa.table({name: packs[name] for name in names})
     edges = (0, *cuts, N_PACKS)
     paths = []
-    for number, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for number, (start, stop) in enumerate(pairwise(edges)):
         path = folder / f"shard-{number}.parquet"
         pq.write_table(table.slice(start, stop - start), path, row_group_size=row_group_size)
         paths.append(str(path))

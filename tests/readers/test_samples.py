@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import packlint
 import pytest
+
+import packlint
 from packlint.finding import Severity
 from packlint.report import Report
 
