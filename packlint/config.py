@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ def find_config(start: Path) -> RunConfig:
             return read_config(path)
         project = folder / "pyproject.toml"
         if project.is_file() and "packlint" in _load(project).get("tool", {}):
-            return parse_config(_load(project)["tool"]["packlint"], f"{project.name} [tool.packlint]")
+            return read_config(project)
     return RunConfig()
 
 
@@ -89,10 +89,13 @@ def read_config(path: Path) -> RunConfig:
     Raises:
         ConfigError: the file cannot be read or is not valid.
     """
-    table = _load(path)
+    table, source = _load(path), path.name
     if path.name == "pyproject.toml":
-        table = table.get("tool", {}).get("packlint", {})
-    return parse_config(table, path.name)
+        table, source = table.get("tool", {}).get("packlint", {}), f"{path.name} [tool.packlint]"
+    config = parse_config(table, source)
+    if config.tokenizer is None:
+        return config
+    return replace(config, tokenizer=str(path.parent / config.tokenizer))
 
 
 def parse_config(table: Mapping[str, Any], source: str = "configuration") -> RunConfig:

@@ -81,8 +81,9 @@ class Hits:
         **measured: int,
     ) -> Hits:
         """Return one hit per run of tokens, cut where packs and segments end."""
-        edges = np.concatenate([batch.pack_offsets, batch.segments.starts, batch.segments.stops])
-        cut = spans.split_at(np.unique(edges))
+        if len(spans) == 0:
+            return cls(measured=measured)
+        cut = spans.split_at(batch.edges)
         return cls(
             starts=cut.starts,
             stops=cut.stops,

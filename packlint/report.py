@@ -75,7 +75,7 @@ class RuleReport:
         name: rule name.
         severity: the worst severity found, else the default.
         status: found, clean, not checked or off.
-        reason: why it was not checked (or only in part), or why it is off.
+        reasons: why it was not checked (or only in part), or why it is off.
         n_hits: places found.
         n_packs: packs with a place.
         n_segments: segments with a place.
@@ -87,7 +87,7 @@ class RuleReport:
     name: str
     severity: Severity
     status: RuleStatus
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
     n_hits: int = 0
     n_packs: int = 0
     n_segments: int = 0
@@ -198,7 +198,7 @@ class Report:
 
 def fingerprint(finding: Finding) -> str:
     """Return a name for the finding that stays the same while counts change."""
-    key = f"{finding.code}\0{finding.shard}".encode()
+    key = f"{finding.code}\0{finding.shard}".encode(errors="surrogatepass")
     return hashlib.blake2b(key, digest_size=8).hexdigest()
 
 
@@ -218,7 +218,7 @@ def _rule(entry: RuleReport) -> dict[str, Any]:
         "name": entry.name,
         "severity": entry.severity.value,
         "status": entry.status.value,
-        "reason": entry.reason,
+        "reason": "; ".join(entry.reasons),
         "n_hits": entry.n_hits,
         "n_packs": entry.n_packs,
         "n_segments": entry.n_segments,

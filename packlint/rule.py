@@ -110,7 +110,7 @@ class Rule(ABC):
         """No options; a rule with options replaces this class. Units stand in the field names."""
 
     def __init__(self, options: Any = None) -> None:
-        self.options = options if options is not None else self.Options()
+        self.options: Any = self.Options() if options is None else options
 
     def severity(self, shard: ShardContext) -> Severity:
         """Return the severity for this shard, where contract or policy change it."""

@@ -4,8 +4,8 @@ A rule package may ship its pages as `catalogue.json` beside its `__init__.py`, 
 
     packlint rules --format json > rules/packlint_rules/catalogue.json
 
-The file holds a digest of the package's sources. As long as that is right the pages come from the file in a
-few milliseconds; else, and for packages without such a file, from the rules themselves.
+The file holds a digest of each of the package's sources. As long as those are right the pages come from the
+file in a few milliseconds; else, and for packages without such a file, from the rules themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from packlint.errors import UsageError
 from packlint.reporters.rule_page import OptionPage, RulePage
 
 if TYPE_CHECKING:
-    from packlint.rule import Rule
+    from packlint.rule import Example, Rule
 
 __all__ = ["Catalogue", "catalogue_from_rules", "catalogue_json", "find_page", "read_catalogue"]
 
@@ -41,12 +41,12 @@ class Catalogue:
     Args:
         pages: sorted by code.
         families: one line on each family, by its three letters.
-        digests: digest of the sources, by package.
+        digests: digest of every source, by file and package.
     """
 
     pages: tuple[RulePage, ...]
     families: Mapping[str, str] = field(default_factory=dict)
-    digests: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @cache
@@ -87,7 +87,7 @@ def catalogue_from_rules() -> Catalogue:
     from packlint.registry import families, find_rule, rule_modules
 
     pages = tuple(_page(find_rule(code), module) for code, module in rule_modules().items())
-    packages = {point.module: _digest(point) for point in entry_points(group=GROUP)}
+    packages = {point.module: _digests(point) for point in entry_points(group=GROUP)}
     return Catalogue(pages, families(), dict(sorted(packages.items())))
 
 
@@ -111,7 +111,7 @@ def _shipped(point: EntryPoint) -> dict[str, Any] | None:
         table = json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if table.get("schema") != SCHEMA or table["digests"].get(point.module) != _digest(point):
+    if table.get("schema") != SCHEMA or table["digests"].get(point.module) != _digests(point):
         return None
     rules = [page for page in table["rules"] if page["package"] == point.module]
     return {"families": table["families"], "rules": rules}
@@ -123,16 +123,13 @@ def _folder(point: EntryPoint) -> Path | None:
     return Path(next(iter(places))) if places else None
 
 
-def _digest(point: EntryPoint) -> str:
-    """Return a digest of all sources of a package, empty where it is no folder."""
+def _digests(point: EntryPoint) -> dict[str, str]:
+    """Return a digest of every source of a package; nothing where it is no folder."""
     folder = _folder(point)
     if folder is None:
-        return ""
-    digest = blake2b(digest_size=16)
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
-        digest.update(path.read_bytes() + b"\0")
-    return digest.hexdigest()
+        return {}
+    sources = sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py"))
+    return {name: blake2b(path.read_bytes(), digest_size=8).hexdigest() for name, path in sources}
 
 
 def _page(rule: type[Rule], module: str) -> RulePage:
@@ -153,9 +150,27 @@ def _page(rule: type[Rule], module: str) -> RulePage:
         options=tuple(_options(rule)),
         good=tuple(rule.good),
         bad=tuple(rule.bad),
+        places=tuple(_places(rule, example) for example in rule.bad),
         package=module.partition(".")[0],
         module=module,
     )
+
+
+def _places(rule: type[Rule], example: Example) -> tuple[tuple[int, int, int], ...]:
+    """Return pack, start and stop of what a pack rule finds in its own example."""
+    from packlint.rule import PackRule
+    from packlint.testing import check, make_batch
+
+    if not issubclass(rule, PackRule):
+        return ()
+    try:
+        batch = make_batch(example)
+        hits = check(rule, batch)
+    except Exception:  # one broken example of one package must not hide all other pages
+        return ()
+    bases = batch.pack_offsets[hits.packs]
+    columns = hits.packs, hits.starts - bases, hits.stops - bases
+    return tuple(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _options(rule: type[Rule]) -> Iterator[OptionPage]:

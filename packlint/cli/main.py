@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -39,7 +40,7 @@ class LazyGroup(click.RichGroup):
         """Return a stand-in that knows the name and the one line."""
         if cmd_name not in COMMANDS:
             return None
-        return click.RichCommand(cmd_name, help=COMMANDS[cmd_name])
+        return click.RichCommand(name=cmd_name, help=COMMANDS[cmd_name])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -71,10 +72,13 @@ def main(args: Sequence[str] | None = None) -> int:
         return _fail(str(error), EXIT_NO_INPUT)
     except PacklintError as error:
         return _fail(str(error), EXIT_USAGE)
-    except (click.exceptions.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", EXIT_INTERRUPTED)
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else EXIT_USAGE
+    except Exception as error:  # a bug of ours must not look like exit code 1, findings
+        traceback.print_exc()
+        return _fail(f"internal error: {type(error).__name__}: {error}", EXIT_USAGE)
     return code if isinstance(code, int) else 0
 
 

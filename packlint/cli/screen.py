@@ -32,7 +32,7 @@ def color_option(command: F) -> F:
 
 
 def wants_color(color: str, stream: TextIO) -> bool:
-    """Tell whether to colour: the option wins over NO_COLOR, that over FORCE_COLOR, that over the terminal."""
+    """Tell whether to colour: the option wins, then NO_COLOR, then FORCE_COLOR."""
     if color != "auto":
         return color == "always"
     if os.environ.get("NO_COLOR"):

@@ -196,7 +196,7 @@ def _rule_reports(rules: RuleSet, total: ShardResult, findings: Sequence[Finding
             name=rule.meta.name,
             severity=rule.meta.severity,
             status=RuleStatus.OFF,
-            reason=reason,
+            reasons=(reason,),
         )
     for active in rules.active:
         mine = [f for f in findings if f.code == active.meta.code]
@@ -211,7 +211,7 @@ def _rule_report(rule: Rule, tally: Tally, found: Sequence[Finding]) -> RuleRepo
         name=rule.meta.name,
         severity=min((f.severity for f in found), key=lambda s: s.rank, default=rule.meta.severity),
         status=status,
-        reason=_reason(tally, status),
+        reasons=_reasons(tally, status),
         n_hits=sum(f.n_hits for f in found),
         n_packs=sum(f.n_packs for f in found),
         n_segments=sum(f.n_segments for f in found),
@@ -220,15 +220,14 @@ def _rule_report(rule: Rule, tally: Tally, found: Sequence[Finding]) -> RuleRepo
     )
 
 
-def _reason(tally: Tally, status: RuleStatus) -> str:
+def _reasons(tally: Tally, status: RuleStatus) -> tuple[str, ...]:
     if not tally.unchecked:
-        return "no packs" if status is RuleStatus.NOT_CHECKED else ""
+        return ("no packs",) if status is RuleStatus.NOT_CHECKED else ()
     reasons = sorted(tally.unchecked.items(), key=lambda item: (-item[1], item[0]))
     if status is RuleStatus.NOT_CHECKED and len(reasons) == 1:
-        return reasons[0][0]
-    everything = tally.n_checked + sum(tally.unchecked.values())
-    parts = [f"not checked in {n:,} of {everything:,} rows: {reason}" for reason, n in reasons]
-    return "; ".join(parts)
+        return (reasons[0][0],)
+    n_rows = tally.n_checked + sum(tally.unchecked.values())
+    return tuple(f"{reason} (in {n:,} of {n_rows:,} rows)" for reason, n in reasons)
 
 
 def _inputs(

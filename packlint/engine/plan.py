@@ -26,8 +26,11 @@ __all__ = ["Plan", "plan_shards"]
 
 T = TypeVar("T")
 
-_MAX_SHARDS_SEEN = 16
-_MAX_PARTS_SEEN = 3
+_MAX_SHARDS_SEEN = 256
+_ENOUGH_SHARDS = 16
+_ENOUGH_TOKENS = 1 << 16
+_MAX_PARTS_SEEN = 32
+_ENOUGH_PARTS = 3
 _SAMPLE_TOKENS = 1 << 14
 _MIN_UNTRAINED_FRACTION = 0.01
 
@@ -101,7 +104,9 @@ def _groups(shards: Sequence[Shard]) -> dict[str, _Group]:
 
 def _look(group: _Group, config: RunConfig, declared: DatasetSpec) -> None:
     ignore = declared.ignore_index.value if declared.ignore_index else IGNORE_INDEX
-    for shard in _spread(group.shards, _MAX_SHARDS_SEEN):
+    for n_seen, shard in enumerate(_spread(group.shards, _MAX_SHARDS_SEEN)):
+        if n_seen >= _ENOUGH_SHARDS and group.seen.n_tokens >= _ENOUGH_TOKENS:
+            break
         rows = list(_sample(shard))
         group.sample += rows
         group.seen.add(observe(rows, ignore))
@@ -112,16 +117,15 @@ def _sample(shard: Shard) -> Iterator[RawRows]:
     """Yield the first block of a few parts; damage is for the scan to report."""
     roles = frozenset(shard.layout.columns) - {Role.SAMPLE_IDS}
     try:
-        for part in _spread(shard.parts(), _MAX_PARTS_SEEN):
-            rows = shard.rows(part, roles, _SAMPLE_TOKENS)
-            yield from _first(rows)
+        n_tokens = 0
+        for n_seen, part in enumerate(_spread(shard.parts(), _MAX_PARTS_SEEN)):
+            if n_seen >= _ENOUGH_PARTS and n_tokens >= _SAMPLE_TOKENS:
+                break
+            for raw in shard.rows(part, roles, _SAMPLE_TOKENS):
+                n_tokens += raw.columns[Role.INPUT_IDS].values.size
+                yield raw
+                break
     except UnreadableError:
-        return
-
-
-def _first(rows: Iterator[RawRows]) -> Iterator[RawRows]:
-    for raw in rows:
-        yield raw
         return
 
 
@@ -168,7 +172,7 @@ def _profile(groups: Iterable[_Group], config: RunConfig, declared: DatasetSpec)
     real = counts["n_tokens"] - counts["n_padding"]
     untrained = real - counts["n_targets"] - counts["n_segments"]
     if has_loss and untrained > _MIN_UNTRAINED_FRACTION * real:
-        why = f"the loss asks for {counts['n_targets']:,} of {real:,} tokens seen, as prompts are masked"
+        why = "the loss leaves out real tokens, as it does for prompts"
         return ProfileReport(name="sft", source="inferred", why=why)
     why = "the loss asks for every token seen" if has_loss else "no labels and no loss mask are stored"
     return ProfileReport(name="pretrain", source="inferred", why=why)

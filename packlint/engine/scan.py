@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from packlint.engine.tally import ShardResult, count_batch, tally_fault, tally_hits
 from packlint.errors import UnreadableError
@@ -37,12 +38,14 @@ def scan_part(
 ) -> ShardResult:
     """Scan one part of a shard; what cannot be read becomes a finding, never an exception."""
     result = ShardResult()
+    steps: list[_Step] | None = None
     try:
         for raw in plan.shard.rows(part, plan.roles, block_tokens):
             batch, faults = build(raw, plan.reading)
             _add_faults(result, plan.shard.name, faults)
             if batch is not None:
-                scan_batch(result, batch, rules)
+                steps = _steps(rules, batch) if steps is None else steps
+                _scan(result, batch, steps)
     except UnreadableError as error:
         fault = Fault(code="SHD001", message=str(error))
         _add_faults(result, plan.shard.name, [fault])
@@ -51,32 +54,66 @@ def scan_part(
 
 def scan_batch(result: ShardResult, batch: PackBatch, rules: Sequence[Rule]) -> None:
     """Add what the rules say of one batch to `result`."""
-    result.counts.update(count_batch(batch))
+    _scan(result, batch, _steps(rules, batch))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Say what to do with one rule: the same for every batch of a shard.
+
+    Args:
+        code: rule code.
+        reason: why the shard cannot be judged, or none.
+        pack_rule: the rule, if it looks at batches and is to be run.
+        dataset_rule: the rule, if it adds up a summary and is to be run.
+    """
+
+    code: str
+    reason: str | None
+    pack_rule: PackRule | None = None
+    dataset_rule: DatasetRule[Any] | None = None
+
+
+def _steps(rules: Sequence[Rule], batch: PackBatch) -> list[_Step]:
+    steps = []
     for rule in rules:
-        if isinstance(rule, PackRule | DatasetRule):
-            try:
-                _apply(result, batch, rule)
-            except Exception as error:  # a rule's bug must not hide the findings of the others
-                line = f"{rule.meta.code} raised {type(error).__name__} on {batch.shard.name}: {error}"
-                result.errors = tuple(sorted({*result.errors, line}))
+        if not isinstance(rule, PackRule | DatasetRule):
+            continue
+        reasons = (missing(batch, need) for need in rule.meta.needs)
+        reason = next((r for r in reasons if r), None) or rule.unchecked(batch)
+        if reason is not None and not rule.partial:
+            steps.append(_Step(rule.meta.code, reason))
+        elif isinstance(rule, PackRule):
+            steps.append(_Step(rule.meta.code, reason, pack_rule=rule))
+        else:
+            steps.append(_Step(rule.meta.code, reason, dataset_rule=rule))
+    return steps
 
 
-def _apply(result: ShardResult, batch: PackBatch, rule: PackRule | DatasetRule) -> None:  # type: ignore[type-arg]
-    code = rule.meta.code
-    tally = result.tally(code)
-    reasons = (missing(batch, need) for need in rule.meta.needs)
-    reason = next((r for r in reasons if r), None) or rule.unchecked(batch)
-    if reason is not None:
-        tally.unchecked[reason] += batch.n_packs
-        if not rule.partial:
-            return
-    else:
+def _scan(result: ShardResult, batch: PackBatch, steps: Sequence[_Step]) -> None:
+    result.counts.update(count_batch(batch))
+    for step in steps:
+        try:
+            _apply(result, batch, step)
+        except Exception as error:  # a rule's bug must not hide the findings of the others
+            line = f"{step.code} raised {type(error).__name__} on {batch.shard.name}: {error}"
+            result.errors = tuple(sorted({*result.errors, line}))
+
+
+def _apply(result: ShardResult, batch: PackBatch, step: _Step) -> None:
+    tally = result.tally(step.code)
+    if step.reason is None:
         tally.n_checked += batch.n_packs
-    if isinstance(rule, PackRule):
-        tally.add(tally_hits(batch, rule.check(batch)))
-        return
-    summary = result.summaries.get(code)
-    result.summaries[code] = rule.observe(rule.zero() if summary is None else summary, batch)
+    else:
+        tally.unchecked[step.reason] += batch.n_packs
+    if step.pack_rule is not None:
+        hits = step.pack_rule.check(batch)
+        if len(hits) or hits.measured:
+            tally.add(tally_hits(batch, hits))
+    elif step.dataset_rule is not None:
+        summary = result.summaries.get(step.code)
+        summary = step.dataset_rule.zero() if summary is None else summary
+        result.summaries[step.code] = step.dataset_rule.observe(summary, batch)
 
 
 def _add_faults(result: ShardResult, shard: str, faults: Iterable[Fault]) -> None:

@@ -51,18 +51,20 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Add the counts of other packs."""
+        self.measured.update(other.measured)
+        self.n_checked += other.n_checked
+        self.unchecked.update(other.unchecked)
+        if other.n_hits == 0:
+            return
         self.n_hits += other.n_hits
         self.n_packs += other.n_packs
         self.n_segments += other.n_segments
         self.n_tokens += other.n_tokens
         self.amount += other.amount
-        self.measured.update(other.measured)
         if other.exemplars:
             both = sorted(self.exemplars + other.exemplars, key=lambda place: place.order)
             self.exemplars = tuple(both[:MAX_EXEMPLARS])
         self.confidence = max(self.confidence, other.confidence, key=lambda c: c.rank)
-        self.n_checked += other.n_checked
-        self.unchecked.update(other.unchecked)
 
 
 @dataclass(slots=True)
@@ -84,7 +86,10 @@ class ShardResult:
 
     def tally(self, code: str) -> Tally:
         """Return the tally of a rule, making it on first use."""
-        return self.tallies.setdefault(code, Tally())
+        found = self.tallies.get(code)
+        if found is None:
+            found = self.tallies[code] = Tally()
+        return found
 
     def add(self, other: ShardResult) -> None:
         """Add the result of other packs."""
@@ -114,7 +119,7 @@ def count_batch(batch: PackBatch) -> Counter[str]:
 
 def tally_hits(batch: PackBatch, hits: Hits) -> Tally:
     """Count hits and keep the worst of them as exemplars."""
-    tally = Tally(measured=Counter(hits.measured))
+    tally = Tally(measured=Counter({name: int(value) for name, value in hits.measured.items()}))
     if len(hits) == 0:
         return tally
     tally.n_hits = len(hits)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, IntArray, WeightArray, empty_int64
+from packlint.model.arrays import BoolArray, Int64Array, IntArray, WeightArray, empty_int64, sorted_distinct
 from packlint.model.boundaries import Boundaries
 from packlint.model.contract import BoundarySource, TrainerContract
 from packlint.model.derived import derived
@@ -250,6 +250,11 @@ class PackBatch:
     def inner_segments(self) -> Int64Array:
         """Indices of segments that follow another segment in their pack."""
         return np.flatnonzero(self.segment_numbers > 0)
+
+    @derived
+    def edges(self) -> Int64Array:
+        """Flat places where packs or segments begin or end, rising."""
+        return sorted_distinct(self.pack_offsets, self.segments.starts, self.segments.stops)
 
     @derived
     def token_range(self) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, IntArray, empty_int64
+from packlint.model.arrays import BoolArray, Int64Array, IntArray, empty_int64, sorted_distinct
 
 __all__ = [
     "Boundaries",
@@ -68,7 +68,7 @@ def boundaries_from_starts(starts: Int64Array, pack_offsets: Int64Array) -> Boun
         pack_offsets: `int64[pack + 1]`.
     """
     filled = pack_offsets[:-1][np.diff(pack_offsets) > 0]
-    all_starts = np.unique(np.concatenate([filled, starts]))
+    all_starts = sorted_distinct(filled, starts)
     stops = np.append(all_starts[1:], pack_offsets[-1:])[: all_starts.size]
     return Boundaries(starts=all_starts, stops=stops)
 

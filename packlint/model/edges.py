@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from packlint.model.arrays import BoolArray, Int64Array, IntArray
-from packlint.model.batch import PackBatch, Unit
+from packlint.model.batch import PackBatch, PaddingEvidence, Unit
 from packlint.model.contract import CutPolicy
 from packlint.model.spans import Spans
 from packlint.model.spec import Origin
@@ -18,14 +18,19 @@ from packlint.model.spec import Origin
 __all__ = [
     "at_pack_end",
     "at_pack_start",
+    "begins_with_end",
     "closed",
     "doubled",
+    "ends_are_sure",
+    "fillers",
     "follows_another",
     "fragment_starts",
     "fragment_stops",
+    "is_recorded",
     "open_boundaries",
     "opened",
     "truncated",
+    "unfinished",
 ]
 
 
@@ -47,34 +52,43 @@ def follows_another(batch: PackBatch) -> BoolArray:
     return follows & ~at_pack_start(batch)
 
 
-def fragment_starts(batch: PackBatch) -> BoolArray:
-    """Return `bool[segment]`, true where the trainer's packer may have put the sample's head into another pack.
+def fragment_starts(batch: PackBatch, *, if_unknown: bool) -> BoolArray:
+    """Return `bool[segment]`, true where the sample's head may lie in another pack, as the trainer cuts.
 
-    All false without a contract. Packers that count positions on through a cut sample (torchtune) tell the
-    two apart by the position at the pack's start.
+    Packers that count positions on through a cut sample (torchtune) tell by the position at the pack's start.
+
+    Args:
+        batch: the packs.
+        if_unknown: what to take for granted at a pack's start when no trainer is known.
     """
     contract = batch.shard.contract
-    if contract is None or batch.shard.unit is not Unit.PACK:
+    starts = at_pack_start(batch) & _may_cut(batch, if_unknown)
+    if contract is None or contract.cut_policy is not CutPolicy.WHOLE:
+        return starts
+    if batch.position_ids is None:
         return np.zeros(batch.n_segments, np.bool_)
-    if contract.cut_policy is not CutPolicy.WHOLE:
-        return at_pack_start(batch)
-    if not contract.positions_continue or batch.position_ids is None:
-        return np.zeros(batch.n_segments, np.bool_)
-    goes_on = batch.position_ids[batch.segments.starts] != 0
-    return np.asarray(at_pack_start(batch) & goes_on, np.bool_)
+    return np.asarray(starts & (batch.position_ids[batch.segments.starts] != 0), np.bool_)
 
 
-def fragment_stops(batch: PackBatch) -> BoolArray:
-    """Return `bool[segment]`, true where the trainer's packer may have put the sample's tail into another pack.
+def fragment_stops(batch: PackBatch, *, if_unknown: bool) -> BoolArray:
+    """Return `bool[segment]`, true where the sample's tail may lie in another pack, as the trainer cuts.
 
-    All false without a contract.
+    Args:
+        batch: the packs.
+        if_unknown: what to take for granted at a pack's end when no trainer is known.
     """
-    contract = batch.shard.contract
-    if contract is None or batch.shard.unit is not Unit.PACK:
-        return np.zeros(batch.n_segments, np.bool_)
-    if contract.cut_policy is CutPolicy.WHOLE and not contract.positions_continue:
-        return np.zeros(batch.n_segments, np.bool_)
-    return at_pack_end(batch)
+    return at_pack_end(batch) & _may_cut(batch, if_unknown)
+
+
+def is_recorded(batch: PackBatch) -> bool:
+    """Tell whether a producer wrote the segments down, rather than positions or tokens showing them."""
+    return batch.segment_source is not None and batch.segment_source.is_explicit
+
+
+def ends_are_sure(batch: PackBatch) -> bool:
+    """Tell whether both the segments and the end ids were told, not inferred."""
+    eos = batch.spec.eos_ids
+    return is_recorded(batch) and (eos is None or eos.origin is not Origin.DETECTED)
 
 
 def truncated(batch: PackBatch) -> BoolArray:
@@ -100,8 +114,8 @@ def closed(batch: PackBatch, max_separator_tokens: int) -> BoolArray:
 
     Args:
         batch: the packs.
-        max_separator_tokens: tokens that may follow it (a template's newline). An end that only a label names,
-            outside the pack, counts too.
+        max_separator_tokens: tokens that may follow it (a template's newline). An end that only a label
+            names, outside the pack, counts too.
     """
     segments = batch.segments
     ends = np.zeros(len(segments), np.bool_)
@@ -115,9 +129,39 @@ def closed(batch: PackBatch, max_separator_tokens: int) -> BoolArray:
 
 
 def opened(batch: PackBatch) -> BoolArray:
-    """Return `bool[segment]`, true where the sample begins with the begin id, or with an end id used as one."""
+    """Return `bool[segment]`, true where the sample begins with the begin id, or an end id used as one."""
     bos = (batch.spec.bos_id.value,) if batch.spec.bos_id else ()
     return _is_any(batch.tokens[batch.segments.starts], bos + batch.spec.end_ids)
+
+
+def unfinished(batch: PackBatch, *, at_pack_ends: bool) -> BoolArray:
+    """Return `bool[segment]`, true where the sample may have lost its end to a cut.
+
+    Args:
+        batch: the packs.
+        at_pack_ends: mistrust all segments that end with their pack, as where nothing tells padding.
+    """
+    cut = fragment_stops(batch, if_unknown=True) | truncated(batch)
+    if batch.shard.unit is Unit.PACK and (at_pack_ends or batch.padding_evidence is PaddingEvidence.UNKNOWN):
+        cut |= at_pack_end(batch)
+    return cut
+
+
+def begins_with_end(batch: PackBatch) -> BoolArray:
+    """Return `bool[segment]`, true where an end id begins the sample because no other id does (llm.c)."""
+    bos = batch.spec.bos_id
+    if bos is not None and bos.value not in batch.spec.end_ids:
+        return np.zeros(batch.n_segments, np.bool_)
+    return _is_any(batch.tokens[batch.segments.starts], batch.spec.end_ids)
+
+
+def fillers(batch: PackBatch) -> BoolArray:
+    """Return `bool[segment]`, true for segments of packs that are one repeated id: unmarked padding."""
+    if batch.shard.unit is not Unit.PACK or batch.n_segments == 0:
+        return np.zeros(batch.n_segments, np.bool_)
+    changes = np.flatnonzero(batch.tokens[1:] != batch.tokens[:-1]) + 1
+    first = np.searchsorted(changes, batch.segments.starts, side="right")
+    return np.asarray(first == np.searchsorted(changes, batch.segments.stops), np.bool_)
 
 
 def open_boundaries(batch: PackBatch, max_separator_tokens: int) -> BoolArray:
@@ -130,8 +174,11 @@ def open_boundaries(batch: PackBatch, max_separator_tokens: int) -> BoolArray:
     if batch.shard.unit is not Unit.PACK:
         return ~(ends | begins | truncated(batch))
     parts = np.zeros(len(ends), np.bool_)
-    parts[:-1] = follows_another(batch)[1:] & ~begins[1:]
-    return parts & ~ends
+    parts[:-1] = follows_another(batch)[1:] & ~begins[1:] & ~ends[:-1]
+    if parts.any():
+        filler = fillers(batch)
+        parts[:-1] &= ~(filler[1:] | filler[:-1])
+    return parts
 
 
 def doubled(batch: PackBatch, places: Int64Array, gap_ids: tuple[int, ...], *, by_pack: bool) -> Spans:
@@ -158,6 +205,15 @@ def doubled(batch: PackBatch, places: Int64Array, gap_ids: tuple[int, ...], *, b
     near &= batch.tokens[places[1:]] == batch.tokens[places[:-1]]
     runs = Spans.from_mask(near)
     return Spans(places[runs.starts], places[runs.stops] + 1)
+
+
+def _may_cut(batch: PackBatch, if_unknown: bool) -> bool:
+    contract = batch.shard.contract
+    if batch.shard.unit is not Unit.PACK:
+        return False
+    if contract is None:
+        return if_unknown
+    return contract.cut_policy is not CutPolicy.WHOLE or contract.positions_continue
 
 
 def _is_any(values: IntArray, ids: tuple[int, ...]) -> BoolArray:

@@ -13,10 +13,25 @@ from packlint.model.arrays import BoolArray, Int64Array
 from packlint.model.batch import PackBatch
 from packlint.model.contract import LabelAlignment
 
-__all__ = ["OFFSETS", "count_matches", "mismatches", "offset_of", "shifted_packs", "stored_alignment"]
+__all__ = [
+    "MIN_LABELS",
+    "MIN_MATCHED_FRACTION",
+    "OFFSETS",
+    "count_matches",
+    "matches",
+    "mismatches",
+    "offset_of",
+    "shifted_packs",
+    "stored_alignment",
+]
 
 OFFSETS = (-1, 0, 1, 2)
 """Places, relative to where a label is stored, at which its token is looked for."""
+
+MIN_LABELS = 3
+"""Labels that a pack needs to be judged by itself."""
+MIN_MATCHED_FRACTION = 0.5
+"""Fraction of a pack's labels that match at the offset where they were stored for."""
 
 _IGNORE_INDEX = -100
 
@@ -67,7 +82,10 @@ def count_matches(batch: PackBatch, packs: BoolArray) -> tuple[Int64Array, Int64
 
 
 def shifted_packs(
-    batch: PackBatch, expected: LabelAlignment, *, min_labels: int, min_matched_fraction: float
+    batch: PackBatch,
+    expected: LabelAlignment,
+    min_labels: int = MIN_LABELS,
+    min_matched_fraction: float = MIN_MATCHED_FRACTION,
 ) -> BoolArray:
     """Return `bool[pack]`, true where labels match the tokens at another offset than the expected one.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, empty_int64
+from packlint.model.arrays import BoolArray, Int64Array, are_among, empty_int64, sorted_distinct
 
 __all__ = ["Spans"]
 
@@ -120,7 +120,7 @@ class Spans:
         """Cut the runs at the given rising places, so that none reaches across one."""
         if len(self) == 0:
             return self
-        inside = self.contains(places) & ~np.isin(places, self.starts)
+        inside = self.contains(places) & ~are_among(places, self.starts)
         cuts = places[inside]
         return Spans(
             np.sort(np.concatenate([self.starts, cuts])), np.sort(np.concatenate([self.stops, cuts]))
@@ -134,7 +134,7 @@ class Spans:
         return np.asarray(np.cumsum(flips[:-1], dtype=np.int8).view(np.bool_))
 
     def _combine(self, other: Spans, keep: Callable[[BoolArray, BoolArray], BoolArray]) -> Spans:
-        edges = np.unique(np.concatenate([self.starts, self.stops, other.starts, other.stops]))
+        edges = sorted_distinct(self.starts, self.stops, other.starts, other.stops)
         if edges.size == 0:
             return Spans.empty()
         kept = np.flatnonzero(keep(self.contains(edges[:-1]), other.contains(edges[:-1])))

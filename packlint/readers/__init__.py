@@ -7,6 +7,8 @@
     arrow_ipc.py    Arrow IPC streams and files, Hugging Face datasets
     megatron/       `.bin` and `.idx` pairs of Megatron, and their kin
     jsonl.py        JSON Lines
+    stream/         streams of tokens: documents, windows and blocks; under
+        datatrove.py, olmo/, litdata/, litpkds.py, token_bin.py, fairseq_mmap.py, fms_arrow.py, raw_tokens.py
     columns.py      Arrow columns ──▶ `Ragged`
     observe.py, settle.py, reading.py      a look at a few rows, and what follows for the rest
     canonical.py, records.py, loss.py      raw rows ──▶ `PackBatch`
@@ -28,9 +30,17 @@ _HOMES = {"open_memory": "packlint.readers.memory", "open_shards": "packlint.rea
 
 READERS: tuple[tuple[str, str], ...] = (
     ("packlint.readers.parquet", "ParquetReader"),
+    ("packlint.readers.fms_arrow", "FmsArrowReader"),
     ("packlint.readers.arrow_ipc", "ArrowReader"),
+    ("packlint.readers.fairseq_mmap", "FairseqReader"),
     ("packlint.readers.megatron", "MegatronReader"),
+    ("packlint.readers.token_bin", "TokenBinReader"),
+    ("packlint.readers.litpkds", "LitpkdsReader"),
     ("packlint.readers.jsonl", "JsonlReader"),
+    ("packlint.readers.litdata", "LitdataReader"),
+    ("packlint.readers.datatrove", "DatatroveReader"),
+    ("packlint.readers.olmo", "OlmoReader"),
+    ("packlint.readers.raw_tokens", "RawTokensReader"),  # goes by the name alone: stays the last
 )
 """Module and class of every reader, imported when first asked; the surest by its first bytes comes first."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from packlint.model.arrays import BoolArray
 from packlint.model.batch import MaskKind, PackBatch
 from packlint.readers.loss import read_loss
+from packlint.readers.ragged import drop_ragged
 from packlint.readers.reading import Reading
 from packlint.readers.records import find_padding, read_boundaries, true_segments
 from packlint.readers.shard import Fault, Ragged, RawRows, Role
@@ -21,7 +22,7 @@ def build(raw: RawRows, reading: Reading) -> tuple[PackBatch | None, tuple[Fault
 
     Rows whose token-parallel columns differ in length cannot be laid side by side: they become SHD002.
     """
-    raw, ragged = _without_ragged(raw)
+    raw, ragged = drop_ragged(raw)
     if raw.row_numbers.size == 0:
         return None, raw.faults + ragged
     columns = raw.columns
@@ -59,36 +60,3 @@ def _dense_mask(columns: Mapping[Role, Ragged], reading: Reading) -> BoolArray |
         return None
     mask = np.asarray(stored.values, np.bool_)
     return ~mask if reading.layout.dense_mask_blocks else mask
-
-
-def _without_ragged(raw: RawRows) -> tuple[RawRows, tuple[Fault, ...]]:
-    ids = raw.columns[Role.INPUT_IDS]
-    lengths = np.diff(ids.offsets)
-    bad = np.zeros(lengths.size, np.bool_)
-    faults: list[Fault] = []
-    for role, column in raw.columns.items():
-        if not role.is_token_parallel or column is ids:
-            continue
-        differs = np.diff(column.offsets) != lengths
-        for row in np.flatnonzero(differs & ~bad):
-            other = int(column.offsets[row + 1] - column.offsets[row])
-            faults.append(
-                Fault(
-                    code="SHD002",
-                    row=int(raw.row_numbers[row]),
-                    message=f"{role.value} has {other} values for {lengths[row]} input_ids",
-                )
-            )
-        bad |= differs
-    if not bad.any():
-        return raw, ()
-    keep = ~bad
-    columns = {role: _take(column, keep, role) for role, column in raw.columns.items()}
-    return RawRows(row_numbers=raw.row_numbers[keep], columns=columns, faults=raw.faults), tuple(faults)
-
-
-def _take(column: Ragged, keep: BoolArray, role: Role) -> Ragged:
-    lengths = np.diff(column.offsets)
-    offsets = np.concatenate([[0], np.cumsum(lengths[keep])])
-    chosen = keep if role is Role.DENSE_MASK else np.repeat(keep, lengths)
-    return Ragged(column.values[chosen], offsets)

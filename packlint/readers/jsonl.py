@@ -4,6 +4,8 @@
                                                             blank: counted, not read
     {"input_ids": [1, 7, 2], "labels": [-100, 7             row 2: SHD001, the last line is cut off
 
+gzip or zstd around it is taken off while reading, with a limit on what may come out.
+
 Rows are parsed with the standard library: exact for integers of any size, and safe. A line that is no row is
 a fault of that line; the others are read all the same. The number of a row is that of its line, from 0.
 
@@ -15,17 +17,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
+from packlint.readers.inflate import codec_of, open_content, read_content
 from packlint.readers.layouts import detect_layout, factors
 from packlint.readers.layouts.synonyms import SYNONYMS
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
+from packlint.readers.source import Source
 from packlint.readers.values import BadRowError, RowBuffer, most_common_kinds, product, row_kinds, row_values
 
 __all__ = ["JsonlReader", "JsonlShard"]
@@ -33,7 +38,7 @@ __all__ = ["JsonlReader", "JsonlShard"]
 MAX_LINE_BYTES = 1 << 28
 """Longest line that is parsed; parsing takes several times as much memory."""
 _SAMPLE_ROWS, _SAMPLE_LINES = 32, 1000
-_SNIFF_BYTES = 1 << 20
+_SNIFF_BYTES, _MAGIC_BYTES = 1 << 20, 4
 _BOM = b"\xef\xbb\xbf"
 _TOKEN_LIST = re.compile(rb'"(?:%s)"\s*:\s*\[\s*-?\d' % "|".join(SYNONYMS[Role.INPUT_IDS]).encode())
 
@@ -83,29 +88,32 @@ class JsonlShard:
         return self.path.stat().st_size
 
     def parts(self) -> Sequence[Part]:
-        """Return the file as one piece, counting its lines, blank ones too."""
-        with self.path.open("rb") as file:
-            n_lines, last = 0, b"\n"
+        """Return the file as one piece, counting its lines, blank ones too, up to any damage."""
+        n_lines, last = 0, b"\n"
+        with suppress(UnreadableError), _content(self.path) as file:
             while chunk := file.read(1 << 20):
                 n_lines += chunk.count(b"\n")
                 last = chunk[-1:]
         return [Part(0, 0, n_lines + (last != b"\n"))]
 
     def rows(self, part: Part, roles: frozenset[Role], block_tokens: int) -> Iterator[RawRows]:
-        """Yield the rows in order; a line that is no row becomes a fault."""
+        """Yield the rows in order; a line that is no row becomes a fault.
+
+        Raises:
+            UnreadableError: compressed data are damaged.
+        """
         columns = {role: self._factors(role) for role in self.layout.columns if role in roles}
         buffer = RowBuffer(columns)
-        with self.path.open("rb") as file:
-            for line in _lines(file):
-                if line.is_blank:
-                    continue
-                try:
-                    buffer.add(line.number, _row(_parse(line), columns))
-                except BadRowError as bad:
-                    message = f"byte {line.offset}: {bad.message}"
-                    buffer.add_fault(line.number, bad.code, message)
-                if buffer.is_full(block_tokens):
-                    yield buffer.take()
+        try:
+            with _content(self.path) as file:
+                for line in _lines(file):
+                    _add(buffer, line, columns)
+                    if buffer.is_full(block_tokens):
+                        yield buffer.take()
+        except UnreadableError:
+            if buffer.n_rows:
+                yield buffer.take()
+            raise
         if buffer.n_rows:
             yield buffer.take()
 
@@ -121,15 +129,18 @@ class JsonlReader:
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Tell by the first object: it holds a list of integers under a known name of the token ids."""
-        head = head.removeprefix(_BOM).lstrip()
-        if not head.startswith(b"{"):
+        codec = codec_of(head)
+        if codec is None and not head.removeprefix(_BOM).lstrip().startswith(b"{"):
             return False
-        line, newline, _ = head.partition(b"\n")
-        if not newline:
+        line, newline, _ = head.removeprefix(_BOM).lstrip().partition(b"\n")
+        if codec is not None or not newline:
             # A pack's first line is longer than the head; the token ids may come after a long column.
-            with path.open("rb") as file:
-                line = file.read(_SNIFF_BYTES).removeprefix(_BOM).lstrip().partition(b"\n")[0]
-        return _TOKEN_LIST.search(line) is not None
+            try:
+                content = read_content(Source(str(path)), codec, _SNIFF_BYTES)
+            except UnreadableError:
+                return False
+            line = content.removeprefix(_BOM).lstrip().partition(b"\n")[0]
+        return line.startswith(b"{") and _TOKEN_LIST.search(line) is not None
 
     def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the one shard; reads the first few rows.
@@ -146,22 +157,30 @@ def _sample(path: Path) -> list[dict[str, Any]]:
     """Return the first few rows that can be parsed."""
     rows: list[dict[str, Any]] = []
     first_fault = "there are no lines"
-    with path.open("rb") as file:
-        for line in _lines(file):
-            if line.is_blank:
-                continue
-            try:
-                rows.append(_parse(line))
-            except BadRowError as bad:
-                first_fault = bad.message if first_fault == "there are no lines" else first_fault
-            if len(rows) >= _SAMPLE_ROWS or line.number >= _SAMPLE_LINES:
-                break
+    with _content(path) as file:
+        try:
+            for line in _lines(file):
+                if line.is_blank:
+                    continue
+                try:
+                    rows.append(_parse(line))
+                except BadRowError as bad:
+                    first_fault = bad.message if first_fault == "there are no lines" else first_fault
+                if len(rows) >= _SAMPLE_ROWS or line.number >= _SAMPLE_LINES:
+                    break
+        except UnreadableError as damage:
+            first_fault = str(damage)
     if not rows:
         raise UnreadableError(f"no JSON object in the first {_SAMPLE_LINES} lines: {first_fault}")
     return rows
 
 
-def _lines(file: BinaryIO) -> Iterator[_Line]:
+def _content(path: Path) -> IO[bytes]:
+    source = Source(str(path))
+    return open_content(source, codec_of(source.read(0, _MAGIC_BYTES)))
+
+
+def _lines(file: IO[bytes]) -> Iterator[_Line]:
     """Yield the lines of a file, holding one at a time and never more than the longest allowed."""
     number = offset = 0
     while text := file.readline(MAX_LINE_BYTES + 1):
@@ -189,6 +208,15 @@ def _parse(line: _Line) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise BadRowError("SHD001", f"the line holds a {type(row).__name__}, expected an object")
     return row
+
+
+def _add(buffer: RowBuffer, line: _Line, columns: Mapping[Role, tuple[str, ...]]) -> None:
+    if line.is_blank:
+        return
+    try:
+        buffer.add(line.number, _row(_parse(line), columns))
+    except BadRowError as bad:
+        buffer.add_fault(line.number, bad.code, f"byte {line.offset}: {bad.message}")
 
 
 def _row(row: Mapping[str, Any], columns: Mapping[Role, tuple[str, ...]]) -> dict[Role, NDArray[Any]]:

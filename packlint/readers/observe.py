@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packlint.model.arrays import BoolArray, Int64Array, IntArray
+from packlint.readers.ragged import drop_ragged
 from packlint.readers.reading import IGNORE_INDEX
 from packlint.readers.shard import Ragged, RawRows, Role
 
@@ -38,6 +41,8 @@ class Observations:
         id_counts: how often each id of `last_ids` occurs at all.
         max_id: largest id.
         min_segment_id: smallest segment id, where stored.
+        n_lengths_leave_padding: rows whose lengths add up to their unmasked tokens, and these are not all.
+        n_lengths_cover_padding: rows whose lengths add up to the whole row, padding included.
         n_zero_based: rows that begin with segment id 0 over tokens that are not one repeated id.
     """
 
@@ -56,6 +61,8 @@ class Observations:
     max_id: int = -1
     min_segment_id: int | None = None
     n_zero_based: int = 0
+    n_lengths_leave_padding: int = 0
+    n_lengths_cover_padding: int = 0
 
     @property
     def n_ends(self) -> int:
@@ -72,6 +79,8 @@ class Observations:
         self.has_loss |= other.has_loss
         self.n_restarts += other.n_restarts
         self.n_zero_based += other.n_zero_based
+        self.n_lengths_leave_padding += other.n_lengths_leave_padding
+        self.n_lengths_cover_padding += other.n_lengths_cover_padding
         self.max_id = max(self.max_id, other.max_id)
         for mine, theirs in (
             (self.row_lengths, other.row_lengths),
@@ -90,9 +99,11 @@ def observe(rows: Iterable[RawRows], ignore_index: int = IGNORE_INDEX) -> Observ
     """Count what the rows show."""
     seen = Observations()
     for raw in rows:
-        columns = raw.columns
-        ids = columns.get(Role.INPUT_IDS)
-        if ids is None or ids.values.size == 0 or not _is_aligned(columns):
+        if Role.INPUT_IDS not in raw.columns or raw.columns[Role.INPUT_IDS].values.size == 0:
+            continue
+        columns = drop_ragged(raw)[0].columns
+        ids = columns[Role.INPUT_IDS]
+        if ids.values.size == 0:
             continue
         seen.n_rows += ids.n_rows
         seen.n_tokens += int(ids.values.size)
@@ -102,12 +113,8 @@ def observe(rows: Iterable[RawRows], ignore_index: int = IGNORE_INDEX) -> Observ
         _observe_masks(seen, columns, ids)
         _observe_positions(seen, columns, ids)
         _observe_ends(seen, columns, ids)
+        _observe_lengths(seen, columns, ids)
     return seen
-
-
-def _is_aligned(columns: Mapping[Role, Ragged]) -> bool:
-    offsets = columns[Role.INPUT_IDS].offsets
-    return all(np.array_equal(c.offsets, offsets) for role, c in columns.items() if role.is_token_parallel)
 
 
 def _observe_loss(seen: Observations, columns: Mapping[Role, Ragged], ids: Ragged, ignore_index: int) -> None:
@@ -178,6 +185,21 @@ def _observe_ends(seen: Observations, columns: Mapping[Role, Ragged], ids: Ragge
     seen.last_ids.update(ids.values[stops - 1].tolist())
     for token, _ in seen.last_ids.most_common(1):
         seen.id_counts[token] += int(np.count_nonzero(ids.values == token))
+
+
+def _observe_lengths(seen: Observations, columns: Mapping[Role, Ragged], ids: Ragged) -> None:
+    lens, mask = columns.get(Role.SEQ_LENS), columns.get(Role.ATTENTION_MASK) or columns.get(Role.SEGMENT_IDS)
+    if lens is None or mask is None:
+        return
+    sums = _row_sums(lens.values, lens.offsets)
+    real, room = _row_sums(mask.values > 0, mask.offsets), np.diff(ids.offsets)
+    seen.n_lengths_leave_padding += int(np.count_nonzero((sums == real) & (real < room)))
+    seen.n_lengths_cover_padding += int(np.count_nonzero((sums == room) & (real < room)))
+
+
+def _row_sums(values: NDArray[Any], offsets: Int64Array) -> Int64Array:
+    running = np.append(0, np.cumsum(values, dtype=np.int64))
+    return np.asarray(running[offsets[1:]] - running[offsets[:-1]], np.int64)
 
 
 def _segment_stops(columns: Mapping[Role, Ragged], ids: Ragged) -> Int64Array | None:

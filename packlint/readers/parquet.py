@@ -14,7 +14,9 @@ from packlint.model.spec import DatasetSpec
 from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
 from packlint.readers.decoding import decoding
 from packlint.readers.layouts import detect_layout
+from packlint.readers.packing_claims import PackingClaims, checked, read_claims
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
+from packlint.readers.source import Source
 
 __all__ = ["ParquetReader"]
 
@@ -52,11 +54,13 @@ class ParquetReader:
                 rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
             n_bytes = path.stat().st_size
         layout = detect_layout(kinds, renamed=settings.columns, format_marks=_marks(schema))
+        claims = read_claims(Source(str(path)), layout)
         shard = _ParquetShard(
             name=name,
             path=path,
             layout=layout,
-            spec=stored_spec(schema, layout),
+            spec=stored_spec(schema, layout).or_else(claims.spec),
+            claims=claims,
             n_bytes=n_bytes,
             row_groups=tuple(rows),
         )
@@ -76,7 +80,8 @@ class _ParquetShard:
         name: path relative to the inputs.
         path: the file.
         layout: how its rows are laid out.
-        spec: the storage type of the ids.
+        spec: the storage type of the ids, and the pack size that metadata beside the file tell.
+        claims: what such metadata say of the rows.
         n_bytes: bytes on disk.
         row_groups: number of rows of each row group.
     """
@@ -85,6 +90,7 @@ class _ParquetShard:
     path: Path
     layout: Layout
     spec: DatasetSpec
+    claims: PackingClaims
     n_bytes: int
     row_groups: tuple[int, ...]
     format: str = "parquet"
@@ -111,7 +117,8 @@ class _ParquetShard:
             file = pq.ParquetFile(self.path, memory_map=True)
         with file:
             columns = stored_columns(self.layout, roles, file.schema_arrow.names)
-            yield from self._decode(file, group, part, columns, block_tokens)
+            rows = self._decode(file, group, part, columns, block_tokens)
+            yield from checked(rows, self.claims, is_whole=False)
 
     def _decode(
         self,

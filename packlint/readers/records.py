@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from packlint.model.arrays import Int64Array, IntArray
+from packlint.model.arrays import Int64Array, IntArray, are_among
 from packlint.model.batch import MaskKind, PaddingEvidence, Segments, Unit
 from packlint.model.boundaries import (
     Boundaries,
@@ -146,7 +146,7 @@ def _last_lengths(
 def _zero_tails(columns: Mapping[Role, Ragged], offsets: Int64Array, reading: Reading) -> Spans:
     """Take tails of position 0 for padding where they look like filling; one token may be a sample."""
     zeros = Spans.from_mask(columns[Role.POSITION_IDS].values == 0).split_at(offsets)
-    at_end = np.isin(zeros.stops, offsets[1:])
+    at_end = are_among(zeros.stops, offsets[1:])
     stops = zeros.stops[at_end]
     starts = _filling_from(columns, zeros.starts[at_end], stops, reading)
     kept = stops - starts > 1
@@ -185,7 +185,7 @@ def _declared_padding(
     if not np.any(tokens[ends - 1] == pad.value):
         return Spans.empty(), PaddingEvidence.DECLARED_ID
     runs = Spans.from_mask(tokens == pad.value).split_at(offsets)
-    at_end = np.isin(runs.stops, ends)
+    at_end = are_among(runs.stops, ends)
     return Spans(runs.starts[at_end], runs.stops[at_end]), PaddingEvidence.DECLARED_ID
 
 

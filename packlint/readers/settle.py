@@ -44,7 +44,7 @@ def settle(
         policy: what was wanted.
     """
     spec = declared.or_else(detected_spec(layout, seen))
-    layout = _with_nothing(layout, seen)
+    layout = _with_lengths(_with_nothing(layout, seen), seen)
     context = ShardContext(
         name=name,
         index=index,
@@ -88,20 +88,25 @@ def _with_nothing(layout: Layout, seen: Observations) -> Layout:
     return replace(layout, nothing=nothing, padding=padding)
 
 
+def _with_lengths(layout: Layout, seen: Observations) -> Layout:
+    """Settle whether lengths count the padding, where the producer is not known but a mask tells."""
+    if layout.trainer is None and seen.n_lengths_leave_padding > seen.n_lengths_cover_padding:
+        return replace(layout, lengths_cover_padding=False)
+    return layout
+
+
 def _alignment(layout: Layout, seen: Observations) -> Known[LabelAlignment] | None:
     if not seen.has_loss:
         return None
     here, after = seen.matches[OFFSETS.index(0)], seen.matches[OFFSETS.index(1)]
     n = seen.n_live
     if n >= _MIN_LABELS:
-        for value, match, rival, offset in (
-            (LabelAlignment.UNSHIFTED, here, after, 0),
-            (LabelAlignment.PRESHIFTED, after, here, 1),
+        for value, match, rival, which in (
+            (LabelAlignment.UNSHIFTED, here, after, "their own token"),
+            (LabelAlignment.PRESHIFTED, after, here, "the next token"),
         ):
             if match / n >= _MIN_SHARE and rival / n <= _MAX_RIVAL_SHARE:
-                other = f"{rival} at +{1 - offset}"
-                why = f"{match} of {n} live labels equal the token at offset +{offset}, {other}"
-                return Known(value, Origin.DETECTED, why)
+                return Known(value, Origin.DETECTED, f"live labels equal {which}")
     return Known(layout.alignment, Origin.FORMAT, f"what {layout.producer} writes")
 
 
@@ -111,13 +116,11 @@ def _end_ids(seen: Observations) -> Known[tuple[int, ...]] | None:
         return None
     token, count = max(seen.last_ids.items(), key=lambda item: (item[1], -item[0]))
     share = count / seen.n_ends
-    why = f"id {token} ends {count} of {seen.n_ends} segments seen"
     if share >= _MIN_END_SHARE and seen.id_counts[token] <= count + seen.n_rows:
-        return Known((token,), Origin.DETECTED, f"{why} and stands nowhere else inside them")
+        why = f"id {token} ends the segments and stands nowhere else inside them"
+        return Known((token,), Origin.DETECTED, why)
     if share <= _MAX_STRAY_ENDS and seen.n_ends >= 2 * _MIN_ENDS:
-        return Known(
-            (), Origin.DETECTED, f"no id ends the segments: the commonest, {why.removeprefix('id ')}"
-        )
+        return Known((), Origin.DETECTED, "no id ends the segments: their last tokens differ")
     return None
 
 
@@ -127,14 +130,14 @@ def _pad_id(seen: Observations) -> Known[int] | None:
     token, count = max(seen.tail_ids.items(), key=lambda item: (item[1], -item[0]))
     if count < sum(seen.tail_ids.values()):
         return None
-    return Known(token, Origin.DETECTED, f"fills the tail of {count} packs at position 0")
+    return Known(token, Origin.DETECTED, "fills the tails of packs at position 0")
 
 
 def _row_length(seen: Observations) -> Known[int] | None:
     if len(seen.row_lengths) != 1 or seen.n_rows < _MIN_ROWS:
         return None
     length = next(iter(seen.row_lengths))
-    return Known(length, Origin.DETECTED, f"all {seen.n_rows} packs seen have {length} slots")
+    return Known(length, Origin.DETECTED, f"all packs seen have {length} slots")
 
 
 def _mask_kind(layout: Layout, seen: Observations, contract: TrainerContract | None) -> MaskKind:

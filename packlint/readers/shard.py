@@ -34,8 +34,8 @@ __all__ = [
     "Shard",
 ]
 
-BLOCK_TOKENS = 1 << 17
-"""Tokens per batch: small enough for temporaries to stay in cache, large enough to hide call overhead."""
+BLOCK_TOKENS = 1 << 19
+"""Tokens per batch: temporaries stay in the last cache, and the overhead of the calls is hidden (measured)."""
 
 
 class Role(StrEnum):

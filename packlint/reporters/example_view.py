@@ -1,15 +1,17 @@
 """The packs of a rule's example, drawn with their columns aligned.
 
-    slot          0     1     2 │   3     4     5
-    input_ids     1    11     2 │   1    21     2
-    labels     -100    11     2 │   1    21     2
-    seq_lens      3             │   3
+slot          0     1     2 │   3     4     5
+input_ids     1    11     2 │   1    21     2
+labels     -100    11     2 │   1    21     2
+seq_lens      3             │   3
+found                       │   ▲
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.text import Text
@@ -22,56 +24,83 @@ _TOLD_APART = ("config", "layout")
 _IGNORED = -100
 _SEGMENT_STYLES = ("green", "magenta", "blue", "yellow")
 _MAX_PACKS = 4
+_SLOTS, _FAULTS = "slot", "found"
 
 
-def draw_example(paper: Paper, example: Mapping[str, Any]) -> None:
-    """Draw the packs of an example, then the settings that it is checked with."""
+def draw_example(
+    paper: Paper, example: Mapping[str, Any], places: Sequence[tuple[int, int, int]] = ()
+) -> None:
+    """Draw the packs of an example, then the settings that it is checked with.
+
+    Args:
+        paper: where to draw.
+        example: columns by name, and settings.
+        places: pack, start and stop of each place of the fault.
+    """
     columns = {name: rows for name, rows in example.items() if name not in _TOLD_APART}
     n_packs = len(columns.get("input_ids", []))
     for pack in range(min(n_packs, _MAX_PACKS)):
         if pack:
             paper.blank()
-        _draw_pack(paper, {name: rows[pack] for name, rows in columns.items() if pack < len(rows)}, pack, n_packs)
+        if n_packs > 1:
+            paper.line((f"pack {pack}", "dim"), indent=2)
+        row = {name: rows[pack] for name, rows in columns.items() if pack < len(rows)}
+        _draw_pack(paper, row, [(start, stop) for number, start, stop in places if number == pack])
     if n_packs > _MAX_PACKS:
         paper.line(f"{paper.glyphs.ellipsis} {n_packs - _MAX_PACKS} packs more", indent=2)
     for name in _TOLD_APART:
-        for key, value in example.get(name, {}).items():
-            paper.hang(name, f"{key} = {_toml(value)}", indent=2, column=8)
+        settings = ", ".join(f"{key} = {_toml(value)}" for key, value in example.get(name, {}).items())
+        if settings:
+            paper.hang((name, "dim"), (paper.show(settings), "dim"), indent=2, column=8)
 
 
-def _draw_pack(paper: Paper, row: Mapping[str, Any], pack: int, n_packs: int) -> None:
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Lay cells under one another.
+
+    Args:
+        name_width: columns of the names.
+        width: columns of a cell.
+        starts: slots before which a bar stands.
+    """
+
+    name_width: int
+    width: int
+    starts: Sequence[int]
+
+    def line(self, paper: Paper, name: str, cells: Sequence[str], first: int, stop: int) -> Text:
+        """Return the cells of slots `[first, stop)`; segments differ in colour."""
+        is_aside = name in (_SLOTS, _FAULTS)
+        text = Text("  ").append(name.ljust(self.name_width), "dim" if is_aside else "bold")
+        for i in range(first, stop):
+            if i in self.starts and i > first:
+                text.append(f" {paper.glyphs.bar}", "dim")
+            segment = sum(1 for start in self.starts if start <= i)
+            style = _SEGMENT_STYLES[segment % len(_SEGMENT_STYLES)]
+            if is_aside or cells[i] == str(_IGNORED):
+                style = "bold red" if name == _FAULTS else "dim"
+            text.append(cells[i].rjust(self.width), style)
+        return text
+
+
+def _draw_pack(paper: Paper, row: Mapping[str, Any], places: Sequence[tuple[int, int]]) -> None:
     n_tokens = len(row["input_ids"])
     starts = _segment_starts(row, n_tokens)
-    name_width = max(len(name) for name in (*row, "slot")) + 2
     cells = {name: _cells(name, values, n_tokens, starts) for name, values in row.items()}
-    drawn = {"slot": [str(i) for i in range(n_tokens)], **{n: c for n, c in cells.items() if c is not None}}
-    width = max((len(cell) for line in drawn.values() for cell in line), default=1) + 1
-    per_line = max(4, (paper.width - 2 - name_width - 2 * len(starts)) // width)
-    if n_packs > 1:
-        paper.line((f"pack {pack}", "dim"), indent=2)
+    drawn = {_SLOTS: [str(i) for i in range(n_tokens)]}
+    drawn |= {name: column for name, column in cells.items() if column is not None}
+    if any(start < stop for start, stop in places):
+        is_faulty = [any(start <= i < stop for start, stop in places) for i in range(n_tokens)]
+        drawn[_FAULTS] = [paper.glyphs.fault if faulty else "" for faulty in is_faulty]
+    width = max((len(cell) for column in drawn.values() for cell in column), default=1) + 1
+    grid = _Grid(max(map(len, (*row, *drawn))) + 2, width, starts)
+    per_line = max(4, (paper.width - 2 - grid.name_width - 2 * len(starts)) // width)
     for first in range(0, n_tokens, per_line):
-        stop = min(n_tokens, first + per_line)
-        for name, line in drawn.items():
-            paper.raw(_line(paper, name.ljust(name_width), line, (first, stop), width, starts))
+        for name, column in drawn.items():
+            paper.raw(grid.line(paper, name, column, first, min(n_tokens, first + per_line)))
     for name, values in row.items():
         if cells[name] is None:
-            paper.hang(name, paper.show(_shape(values)), indent=2, column=name_width)
-
-
-def _line(
-    paper: Paper, name: str, line: Sequence[str], span: tuple[int, int], width: int, starts: Sequence[int]
-) -> Text:
-    first, stop = span
-    is_slot = name.startswith("slot")
-    text = Text("  ").append(name, "dim" if is_slot else "bold")
-    for i in range(first, stop):
-        if i in starts and i > first:
-            text.append(f" {paper.glyphs.bar}", "dim")
-        segment = sum(1 for start in starts if start <= i)
-        ignored = line[i] == str(_IGNORED)
-        style = "dim" if is_slot or ignored else _SEGMENT_STYLES[segment % len(_SEGMENT_STYLES)]
-        text.append(line[i].rjust(width), style)
-    return text
+            paper.hang((name, "bold"), paper.show(_shape(values)), indent=2, column=grid.name_width)
 
 
 def _segment_starts(row: Mapping[str, Any], n_tokens: int) -> list[int]:

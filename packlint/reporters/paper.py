@@ -111,7 +111,7 @@ class Paper:
         first = _text(lead)
         body = _text(*pieces)
         margin = indent + column
-        if column and first.cell_len >= column:
+        if column and len(first.plain.rstrip()) >= column:
             self._lines.extend(self._wrapped(first, indent))
             first = Text()
         wrapped = self._wrapped(body, margin) or [Text()]
@@ -121,6 +121,10 @@ class Paper:
             head.append_text(wrapped[0][margin:] if wrapped[0].plain else Text())
             wrapped[0] = head
         self._lines.extend(wrapped)
+
+    def unbroken(self, *pieces: Piece, indent: int = 0) -> None:
+        """Write a line that is to be copied: never wrapped, whatever the width."""
+        self._lines.append(Text(" " * indent).append_text(_text(*pieces)))
 
     def raw(self, line: Text) -> None:
         """Write a line that was laid out already."""

@@ -31,6 +31,7 @@ class Presentation:
         advice: what to say of each rule, by code.
         decode: ids to text, where a tokenizer was given.
         paths: what to type for a shard, by its name in the report.
+        show_options: options that `packlint show` needs to read a shard as this run did, each after a space.
         fail_on: lowest severity that fails the run.
     """
 
@@ -42,6 +43,7 @@ class Presentation:
     advice: Mapping[str, Advice] = field(default_factory=dict)
     decode: Callable[[tuple[int, ...]], str] | None = None
     paths: Mapping[str, str] = field(default_factory=dict)
+    show_options: str = ""
     fail_on: str = "error"
 
     def paper(self) -> Paper:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
+from rich.text import Text
+
 from packlint.reporters.paper import Paper
 from packlint.reporters.rule_page import RulePage
 from packlint.reporters.signs import SEVERITY_STYLES
@@ -34,19 +36,13 @@ def _row(paper: Paper, page: RulePage, name_width: int) -> None:
     head = (f"{paper.show(page.name):<{name_width}}", "bold")
     severity = (f"{page.severity:<9}", SEVERITY_STYLES[page.severity])
     says = paper.show(page.says)
-    needs = f"  needs {', '.join(page.needs)}" if page.needs else ""
+    needs = f" {paper.glyphs.dot} needs {', '.join(page.needs)}" if page.needs else ""
     if paper.width < _WIDE:
         paper.hang(lead, head, severity, indent=2, column=8)
         paper.line(says, (needs, "dim"), indent=10)
         return
     column = 8 + name_width + 9
-    paper.hang(_joined(lead, head, severity), says, (needs, "dim"), indent=2, column=column)
-
-
-def _joined(lead: str, head: tuple[str, str], severity: tuple[str, str]):  # type: ignore[no-untyped-def]
-    from rich.text import Text
-
-    return Text.assemble(lead, head, severity)
+    paper.hang(Text.assemble(lead, head, severity), says, (needs, "dim"), indent=2, column=column)
 
 
 def rules_markdown(pages: Sequence[RulePage], families: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""A rule's page as plain data: what `packlint rules`, `packlint explain` and the catalogue are written from."""
+"""A rule's page as plain data, from which lists, pages and the catalogue are written."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ class RulePage:
         options: its options.
         good: smallest packs on which it is silent.
         bad: smallest packs that show the fault.
+        places: for each bad example, pack, start and stop of what the rule finds in it.
         package: import package that offers it.
         module: dotted module.
     """
@@ -61,6 +62,7 @@ class RulePage:
     options: tuple[OptionPage, ...] = ()
     good: tuple[Mapping[str, Any], ...] = ()
     bad: tuple[Mapping[str, Any], ...] = ()
+    places: tuple[tuple[tuple[int, int, int], ...], ...] = ()
     package: str = ""
     module: str = ""
 
@@ -78,4 +80,5 @@ class RulePage:
         """Return the page that `to_dict` gave."""
         listed = {name: tuple(table[name]) for name in ("needs", "good", "bad")}
         options = tuple(OptionPage(**option) for option in table["options"])
-        return cls(**{**table, **listed, "options": options})
+        places = tuple(tuple((p, a, b) for p, a, b in found) for found in table["places"])
+        return cls(**{**table, **listed, "options": options, "places": places})

@@ -104,8 +104,9 @@ def _options(paper: Paper, page: RulePage) -> None:
 
 def _examples(paper: Paper, page: RulePage) -> None:
     for title, style, examples in (("Bad", "bold red", page.bad), ("Good", "bold green", page.good)):
-        for number, example in enumerate(examples, start=1):
+        for number, example in enumerate(examples):
             paper.blank()
-            which = f" {number} of {len(examples)}" if len(examples) > 1 else ""
+            which = f" {number + 1} of {len(examples)}" if len(examples) > 1 else ""
             paper.line((f"{title}{which}", style))
-            draw_example(paper, example)
+            has_places = title == "Bad" and number < len(page.places)
+            draw_example(paper, example, page.places[number] if has_places else ())

@@ -1,13 +1,17 @@
 """Statistics that add up over batches and shards, in any order.
 
-    counts.py   exact counts by key                        Counts
-    ids.py      range and storage type of ids, by shard     IdRanges
-    packs.py    content hash and place of every pack        PackKeys
-    hashes.py   position-independent hashes of token runs   hash_runs (a function)
-    repetition.py runs in which a short cycle repeats     periodic_runs and others (functions)
-    places.py   the few worst shards to show            worst_shards (a function)
+    counts.py       ShardCounts  exact counts by shard and name
+    rows.py         Rows         packs by how many samples they hold, and their lengths
+    ids.py          IdRanges     range and storage type of ids, by shard
+    packs.py        PackKeys     content hash and place of every pack
+    masks.py        MaskHashes   hash of the loss mask of every pack
 
-Each of the classes has `merge`, which is associative and commutative, and a zero: the instance made without arguments.
+Each has `merge`, which is associative and commutative; the instance made without arguments is its zero. What
+they and the rules compute with:
+
+    hashes.py       position-independent hashes of token runs
+    repetition.py   runs of tokens in which a short cycle repeats
+    places.py       the few worst shards that a finding shows
 """
 
 from __future__ import annotations

@@ -1,48 +1,38 @@
-"""Exact counts by key."""
+"""Exact counts by shard and name."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import SupportsInt
 
-import numpy as np
-
-from packlint.model.arrays import Int64Array
-
-__all__ = ["Counts"]
-
-K = TypeVar("K", bound=Hashable)
+__all__ = ["ShardCounts"]
 
 
 @dataclass(slots=True)
-class Counts(Generic[K]):
-    """Count anything by key: `(shard, "padding")`, a length, a category.
+class ShardCounts:
+    """Count named things in each shard.
 
     Args:
-        by_key: the counts; keys that were never counted stand for 0.
+        by_shard: the counts by name, by shard index; names that were never counted stand for 0.
     """
 
-    by_key: Counter[K] = field(default_factory=Counter)
+    by_shard: dict[int, Counter[str]] = field(default_factory=dict)
 
-    def add(self, key: K, n: int = 1) -> None:
-        """Count `n` more of one key, in place."""
-        if n:
-            self.by_key[key] += n
+    def add(self, shard: int, **amounts: SupportsInt) -> None:
+        """Count more in one shard, in place."""
+        self.by_shard.setdefault(shard, Counter()).update({name: int(n) for name, n in amounts.items()})
 
-    def add_values(self: Counts[int], values: Int64Array) -> None:
-        """Count each value of an array once, in place."""
-        keys, counts = np.unique(values, return_counts=True)
-        for key, n in zip(keys.tolist(), counts.tolist(), strict=True):
-            self.by_key[key] += n
-
-    def merge(self, other: Counts[K]) -> Counts[K]:
+    def merge(self, other: ShardCounts) -> ShardCounts:
         """Return the counts of both."""
-        merged = Counter(self.by_key)
-        merged.update(other.by_key)
-        return Counts(merged)
+        merged = ShardCounts({shard: Counter(counts) for shard, counts in self.by_shard.items()})
+        for shard, counts in other.by_shard.items():
+            merged.add(shard, **counts)
+        return merged
 
-    def total(self, keys: Iterable[K] | None = None) -> int:
-        """Return the sum of the counts of some keys, or of all."""
-        return sum(self.by_key.values() if keys is None else (self.by_key[key] for key in keys))
+    def total(self) -> Counter[str]:
+        """Return the counts of all shards together."""
+        total: Counter[str] = Counter()
+        for counts in self.by_shard.values():
+            total.update(counts)
+        return total

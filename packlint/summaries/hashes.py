@@ -19,13 +19,15 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from packlint.model.arrays import Int64Array, IntArray
+from packlint.model.arrays import Int64Array, IntArray, sorted_distinct
 
-__all__ = ["hash_runs"]
+__all__ = ["hash_packs", "hash_runs"]
 
 UInt64Array = NDArray[np.uint64]
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
+_LIMBS = 4
+"""16-bit limbs per 64-bit word; also the most limbs of one id."""
 _WORD = 1 << 64
 _R = 0x9E3779B97F4A7C15
 """2^64 divided by the golden ratio, odd; also the increment of splitmix64."""
@@ -42,19 +44,79 @@ def hash_runs(tokens: IntArray, starts: Int64Array, stops: Int64Array) -> UInt64
         starts: `int64[run]`, first token of each run, in any order.
         stops: `int64[run]`, one past its last token; may equal the start.
     """
-    ends = np.stack([starts, stops])
-    edges, place = np.unique(ends, return_inverse=True)
-    before = _sums_before(tokens, edges)[place.reshape(ends.shape)]
-    polynomial = (before[1] - before[0]) * _powers(_INVERSE, starts)
-    return _mix(polynomial + (stops - starts).astype(np.uint64) * np.uint64(_S))
+    lengths = (stops - starts).astype(np.uint64)
+    return _mix(_polynomials(tokens, starts, stops) + lengths * np.uint64(_S))
 
 
-def _sums_before(tokens: IntArray, edges: Int64Array) -> UInt64Array:
-    """Return `uint64[edge]`, the sum of `t[i] * r^i` from the first edge to each, edges rising and distinct."""
+def hash_packs(tokens: IntArray, offsets: Int64Array) -> UInt64Array:
+    """Return the hash of each pack, about four times as fast as `hash_runs` and not comparable with it.
+
+    Ids are taken apart into 16-bit limbs, and four ids' limbs of one rank make a word, counted from the
+    pack's start. Limbs that are 0 throughout add nothing, so the stored type does not matter.
+
+        ids 1, 2, 65539, 4      rank 0: words 1 | 2 | 3 | 4      rank 1: words 0 | 0 | 1 | 0
+
+    Args:
+        tokens: `int[token]`, in any integer type.
+        offsets: `int64[pack + 1]`, where packs begin and end.
+    """
+    starts, stops = offsets[:-1], offsets[1:]
+    lengths = stops - starts
+    if np.any(offsets % _LIMBS):
+        tokens, starts = _aligned(tokens, starts, lengths)
+    else:
+        tokens = tokens[: tokens.size // _LIMBS * _LIMBS]
+    first = starts // _LIMBS
+    last = first + -(-lengths // _LIMBS)
+    total = lengths.astype(np.uint64) * np.uint64(_S)
+    for rank, words in enumerate(_words(tokens)):
+        total += _mix(_polynomials(words, first, last)) * np.uint64(pow(_S, rank, _WORD))
+    return _mix(total)
+
+
+def _aligned(
+    tokens: IntArray, starts: Int64Array, lengths: Int64Array
+) -> tuple[IntArray, Int64Array]:
+    """Lay packs out so that each begins at a multiple of four, zeros between."""
+    room = -(-lengths // _LIMBS) * _LIMBS
+    new_starts = np.cumsum(room) - room
+    is_token = np.ones(int(room.sum()), np.bool_)
+    for behind in range(1, _LIMBS):
+        padded = room - lengths >= behind
+        is_token[(new_starts + room)[padded] - behind] = False
+    laid = np.zeros(is_token.size, tokens.dtype)
+    begin = int(starts[0]) if starts.size else 0
+    laid[is_token] = tokens[begin : begin + int(lengths.sum())]
+    return laid, new_starts
+
+
+def _words(tokens: IntArray) -> list[UInt64Array]:
+    """Return `uint64[word]` for each rank of limbs that is not 0 throughout; rank 0 always."""
+    if tokens.dtype.itemsize <= 2 and tokens.dtype.kind == "u":
+        return [np.ascontiguousarray(tokens.astype(np.uint16, copy=False)).view(np.uint64)]
+    low, high = (int(tokens.min()), int(tokens.max())) if tokens.size else (0, 0)
+    n_ranks = _LIMBS if low < 0 else max(1, -(-high.bit_length() // 16))
+    wide = tokens if tokens.dtype.itemsize * 8 >= 16 * n_ranks else tokens.astype(np.int64)
+    return [
+        (wide >> wide.dtype.type(16 * rank) if rank else wide).astype(np.uint16).view(np.uint64)
+        for rank in range(n_ranks)
+    ]
+
+
+def _polynomials(tokens: IntArray | UInt64Array, starts: Int64Array, stops: Int64Array) -> UInt64Array:
+    """Return `uint64[run]`, the sum of `t[i] r^i` over each run, counted from its start; 0 for zeros."""
+    edges = sorted_distinct(starts, stops)
+    before = _sums_before(tokens, edges)
+    sums = before[np.searchsorted(edges, stops)] - before[np.searchsorted(edges, starts)]
+    return sums * _powers(_INVERSE, starts)
+
+
+def _sums_before(tokens: IntArray | UInt64Array, edges: Int64Array) -> UInt64Array:
+    """Return `uint64[edge]`, the sum of `t[i] r^i` from the first edge to each (rising, distinct)."""
     if edges.size < 2:
         return np.zeros(edges.size, np.uint64)
     low, high = int(edges[0]), int(edges[-1])
-    cuts = np.union1d(edges, np.arange(low, high, _BLOCK))
+    cuts = sorted_distinct(edges, np.arange(low, high, _BLOCK))
     sums = np.zeros(cuts.size, np.uint64)
     table = _table(_R)
     weighted = np.empty(_BLOCK, np.uint64)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packlint.model.arrays import Int64Array
+from packlint.finding import Location
+from packlint.model.arrays import BoolArray, Int64Array
+from packlint.summaries.places import MAX_PLACES
 
 __all__ = ["PackKeys", "Repeats"]
 
@@ -17,7 +20,7 @@ _ROW = np.dtype([("hash", np.uint64), ("length", np.uint32), ("shard", np.uint32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeats:
-    """Hold packs that are copies of an earlier one, by group of equal content, then by place.
+    """Hold packs that are copies of an earlier one: the most frequent content first, then by place.
 
     Args:
         shards: `int64[copy]`, shard index of each copy.
@@ -37,6 +40,28 @@ class Repeats:
 
     def __len__(self) -> int:
         return int(self.packs.size)
+
+    @property
+    def n_contents(self) -> int:
+        """Contents that come more than once."""
+        return len(set(zip(self.of_shards.tolist(), self.of_packs.tolist(), strict=True)))
+
+    def worst(self, names: Sequence[str]) -> tuple[Location, ...]:
+        """Return the first few copies as places.
+
+        Args:
+            names: name of each shard.
+        """
+        return tuple(
+            Location(
+                shard=names[self.shards[i]],
+                pack=int(self.packs[i]),
+                stop=int(self.lengths[i]),
+                amount=int(self.occurrences[i]),
+                note=f"same as pack {self.of_packs[i]} of {names[self.of_shards[i]]}",
+            )
+            for i in range(min(len(self), MAX_PLACES))
+        )
 
 
 @dataclass(slots=True)
@@ -85,17 +110,21 @@ class PackKeys:
         copies = np.flatnonzero(~is_first)
         group = np.cumsum(is_first)[copies] - 1
         shards, packs, lengths = (rows[name].astype(np.int64) for name in ("shard", "pack", "length"))
+        original, occurrences = firsts[group], sizes[group]
+        keys = (packs[copies], shards[copies], packs[original], shards[original], -occurrences)
+        order = np.lexsort(keys)
+        copies, original = copies[order], original[order]
         return Repeats(
             shards=shards[copies],
             packs=packs[copies],
             lengths=lengths[copies],
-            of_shards=shards[firsts][group],
-            of_packs=packs[firsts][group],
-            occurrences=sizes[group],
+            of_shards=shards[original],
+            of_packs=packs[original],
+            occurrences=occurrences[order],
         )
 
 
-def _is_shared(hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _is_shared(hashes: NDArray[np.uint64]) -> BoolArray:
     order = np.argsort(hashes)
     ordered = hashes[order]
     twin = np.zeros(hashes.size + 1, np.bool_)

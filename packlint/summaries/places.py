@@ -15,14 +15,13 @@ MAX_PLACES = 5
 def worst_shards(
     names: Sequence[str], amounts: Mapping[int, int], note: Callable[[int], str]
 ) -> tuple[Location, ...]:
-    """Return the shards with the largest amounts, worst first.
+    """Return the shards with the largest amounts, worst first; those with none are left out.
 
     Args:
         names: name of each shard.
         amounts: how bad each is, by shard index.
         note: says of a shard index what is special about it.
     """
-    chosen = sorted(amounts, key=lambda shard: (-amounts[shard], names[shard]))[:MAX_PLACES]
-    return tuple(
-        Location(shard=names[shard], pack=-1, amount=amounts[shard], note=note(shard)) for shard in chosen
-    )
+    bad = [shard for shard, amount in amounts.items() if amount]
+    worst = sorted(bad, key=lambda shard: (-amounts[shard], names[shard]))[:MAX_PLACES]
+    return tuple(Location(shard=names[i], pack=-1, amount=amounts[i], note=note(i)) for i in worst)

@@ -13,10 +13,10 @@ from math import lcm
 
 import numpy as np
 
-from packlint.model.arrays import Int64Array, IntArray
+from packlint.model.arrays import BoolArray, Int64Array, IntArray
 from packlint.model.spans import Spans
 
-__all__ = ["constant_edges", "periodic_runs", "probe_runs"]
+__all__ = ["are_constant", "constant_edges", "periodic_runs", "probe_runs"]
 
 _PROBES = 3
 
@@ -52,33 +52,76 @@ def periodic_runs(tokens: IntArray, pieces: Spans, min_run_tokens: int, max_cycl
         min_run_tokens: length of a run; more than one cycle in any case.
         max_cycle_tokens: longest cycle.
     """
-    first = np.cumsum(pieces.lengths) - pieces.lengths
+    places, firsts = _places_in(pieces.starts, pieces.stops)
     piece = np.repeat(np.arange(len(pieces)), pieces.lengths)
-    places = np.arange(piece.size) + (pieces.starts - first)[piece]
     values = tokens[places]
-    covered = np.zeros(piece.size, np.bool_)
-    for cycle in range(1, min(max_cycle_tokens, piece.size - 1) + 1):
+    covered = np.zeros(places.size, np.bool_)
+    for cycle in range(1, min(max_cycle_tokens, places.size - 1) + 1):
         equal = Spans.from_mask((values[cycle:] == values[:-cycle]) & (piece[cycle:] == piece[:-cycle]))
         long = equal.lengths + cycle >= min_run_tokens
         runs = Spans(equal.starts[long], equal.stops[long] + cycle)
-        covered |= Spans.from_intervals(*_merged(runs)).to_mask(piece.size)
-    found = Spans.from_mask(covered).split_at(first)
+        covered |= Spans.from_intervals(*_merged(runs)).to_mask(places.size)
+    found = Spans.from_mask(covered).split_at(firsts)
     return Spans(places[found.starts], places[found.stops - 1] + 1)
 
 
-def constant_edges(tokens: IntArray, pack_offsets: Int64Array, min_run_tokens: int) -> Spans:
-    """Return the runs of one id with which packs begin or end; runs of two packs stay apart.
+def constant_edges(
+    tokens: IntArray, starts: Int64Array, stops: Int64Array, min_run_tokens: int, only_id: int | None = None
+) -> Spans:
+    """Return the runs of one id with which packs begin or end.
 
     Args:
         tokens: `int[token]`.
-        pack_offsets: `int64[pack + 1]`.
+        starts: `int64[pack]`, first token of each pack, rising.
+        stops: `int64[pack]`, one past its last token.
         min_run_tokens: length from which a run counts.
+        only_id: the id that counts, or none for any.
     """
-    edges = np.union1d(np.flatnonzero(tokens[1:] != tokens[:-1]) + 1, pack_offsets)
-    starts, stops = edges[:-1], edges[1:]
-    at_edge = np.isin(starts, pack_offsets) | np.isin(stops, pack_offsets)
-    long = at_edge & (stops - starts >= min_run_tokens)
-    return Spans(starts[long], stops[long])
+    filled = stops > starts
+    starts, stops = starts[filled], stops[filled]
+    places, firsts = _places_in(starts, stops)
+    if places.size == 0:
+        return Spans.empty()
+    values = tokens[places]
+    is_begin = np.append(True, values[1:] != values[:-1])
+    is_begin[firsts] = True
+    begins = np.flatnonzero(is_begin)
+    ends = np.append(begins[1:], places.size)
+    heads = np.searchsorted(begins, firsts)
+    tails = np.append(heads[1:], begins.size) - 1
+    edges = np.union1d(heads, tails)
+    edges = edges[ends[edges] - begins[edges] >= min_run_tokens]
+    if only_id is not None:
+        edges = edges[values[begins[edges]] == only_id]
+    return Spans(places[begins[edges]], places[ends[edges] - 1] + 1)
+
+
+def are_constant(tokens: IntArray, starts: Int64Array, stops: Int64Array) -> BoolArray:
+    """Return `bool[run]`, runs that repeat one id; runs without tokens do.
+
+    Args:
+        tokens: `int[token]`.
+        starts: `int64[run]`, first token of each run.
+        stops: `int64[run]`, one past its last token.
+    """
+    constant = stops <= starts
+    filled = np.flatnonzero(~constant)
+    first, last = starts[filled], stops[filled] - 1
+    ids = tokens[first]
+    alike = (ids == tokens[last]) & (ids == tokens[(first + last) // 2])
+    first, last, ids = first[alike], last[alike], ids[alike]
+    if first.size:
+        places, firsts = _places_in(first, last + 1)
+        same = tokens[places] == np.repeat(ids, last + 1 - first)
+        constant[filled[alike]] = np.logical_and.reduceat(same, firsts)
+    return constant
+
+
+def _places_in(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return `int64[place]`, all places of the runs end to end, and `int64[run]`, where each begins there."""
+    lengths = stops - starts
+    firsts = np.cumsum(lengths) - lengths
+    return np.arange(int(lengths.sum())) + np.repeat(starts - firsts, lengths), firsts
 
 
 def _merged(runs: Spans) -> tuple[Int64Array, Int64Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from packlint.model.boundaries import (
     Boundaries,
     OffsetFault,
@@ -50,12 +52,12 @@ def by_pack(record: Boundaries, pack_offsets: Sequence[int]) -> list[list[Segmen
     """Return the segments of each pack, counted from its start; none may cross a pack."""
     segments = list(zip(record.starts.tolist(), record.stops.tolist(), strict=True))
     assert segments == sorted(segments)
-    packs = list(zip(pack_offsets[:-1], pack_offsets[1:], strict=True))
+    packs = list(itertools.pairwise(pack_offsets))
     found = [[(a - base, b - base) for a, b in segments if base <= a < end] for base, end in packs]
     assert sum(map(len, found)) == len(segments)
     for (base, end), inside in zip(packs, found, strict=True):
         assert all(0 <= a < b <= end - base for a, b in inside)
-        assert all(left[1] <= right[0] for left, right in zip(inside, inside[1:], strict=False))
+        assert all(left[1] <= right[0] for left, right in itertools.pairwise(inside))
     return found
 
 
@@ -69,7 +71,7 @@ def faults_by_pack(record: Boundaries, n_packs: int) -> list[set[OffsetFault]]:
 
 def tiled(starts: set[int], length: int) -> list[Segment]:
     edges = [*sorted({0, *starts}), length] if length else []
-    return list(zip(edges, edges[1:], strict=False))
+    return list(itertools.pairwise(edges))
 
 
 def offset_faults(offsets: list[int], length: int, has_end: bool) -> set[OffsetFault]:
@@ -78,7 +80,7 @@ def offset_faults(offsets: list[int], length: int, has_end: bool) -> set[OffsetF
         faults.add(OffsetFault.FIRST_NOT_ZERO)
     if any(offset < 0 for offset in offsets):
         faults.add(OffsetFault.NEGATIVE)
-    for before, after in zip(offsets, offsets[1:], strict=False):
+    for before, after in itertools.pairwise(offsets):
         if after < before:
             faults.add(OffsetFault.NOT_RISING)
         if after == before and not (has_end and after == length):
@@ -90,6 +92,7 @@ def offset_faults(offsets: list[int], length: int, has_end: bool) -> set[OffsetF
     return faults
 
 
+@settings(deadline=None)
 @given(packs_of_entries, st.booleans())
 def test_offsets(packs: list[tuple[int, list[int]]], has_end: bool) -> None:
     lengths = [length for length, _ in packs]
@@ -129,6 +132,7 @@ def length_faults(lengths: list[int], room: int, cover: bool) -> set[OffsetFault
     return faults
 
 
+@settings(deadline=None)
 @given(packs_of_entries, st.booleans())
 def test_lengths(packs: list[tuple[int, list[int]]], cover: bool) -> None:
     rooms = [room for room, _ in packs]
@@ -143,6 +147,7 @@ def test_lengths(packs: list[tuple[int, list[int]]], cover: bool) -> None:
     assert faults_by_pack(record, len(packs)) == [length_faults(row, room, cover) for room, row in packs]
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), max_size=8), min_size=1, max_size=4), st.sampled_from([None, 0]))
 def test_ids(rows: Lists, nothing: int | None) -> None:
     ids, pack_offsets = ragged(rows)
@@ -168,7 +173,7 @@ def test_ids(rows: Lists, nothing: int | None) -> None:
         assert same.tolist() == [[a == b for b in groups] for a in groups]
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.data())
 def test_starts(lengths: list[int], data: st.DataObject) -> None:
     pack_offsets = np.cumsum([0, *lengths])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from packlint.model.spans import Spans
 
 N_TOKENS = 24
@@ -20,7 +23,7 @@ def tokens_of(spans: Spans) -> set[int]:
     """Return the tokens of the runs, having held them to what a `Spans` promises."""
     runs = list(zip(spans.starts.tolist(), spans.stops.tolist(), strict=True))
     assert all(start < stop for start, stop in runs)
-    assert all(before[1] <= after[0] for before, after in zip(runs, runs[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(runs))
     return {token for start, stop in runs for token in range(start, stop)}
 
 
@@ -28,6 +31,7 @@ def places(values: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array(values, np.int64)
 
 
+@settings(deadline=None)
 @given(token_sets)
 def test_indices_and_masks_make_the_same_maximal_runs(tokens: set[int]) -> None:
     mask = np.isin(np.arange(N_TOKENS), list(tokens))
@@ -40,6 +44,7 @@ def test_indices_and_masks_make_the_same_maximal_runs(tokens: set[int]) -> None:
     assert by_index.to_mask(N_TOKENS).tolist() == mask.tolist()
 
 
+@settings(deadline=None)
 @given(token_sets)
 def test_counts(tokens: set[int]) -> None:
     spans = spans_of(tokens)
@@ -49,6 +54,7 @@ def test_counts(tokens: set[int]) -> None:
     assert len(spans) == sum(1 for token in tokens if token - 1 not in tokens)
 
 
+@settings(deadline=None)
 @given(token_sets, place_lists)
 def test_count_before(tokens: set[int], where: list[int]) -> None:
     counted = spans_of(tokens).count_before(places(where))
@@ -56,6 +62,7 @@ def test_count_before(tokens: set[int], where: list[int]) -> None:
     assert counted.tolist() == [sum(token < place for token in tokens) for place in where]
 
 
+@settings(deadline=None)
 @given(token_sets, st.lists(st.tuples(st.integers(0, N_TOKENS), st.integers(0, N_TOKENS)), max_size=8))
 def test_count_within(tokens: set[int], pairs: list[tuple[int, int]]) -> None:
     intervals = [(min(pair), max(pair)) for pair in pairs]
@@ -66,11 +73,13 @@ def test_count_within(tokens: set[int], pairs: list[tuple[int, int]]) -> None:
     ]
 
 
+@settings(deadline=None)
 @given(token_sets, place_lists)
 def test_contains(tokens: set[int], where: list[int]) -> None:
     assert spans_of(tokens).contains(places(where)).tolist() == [place in tokens for place in where]
 
 
+@settings(deadline=None)
 @given(token_sets, token_sets)
 def test_set_operations(mine: set[int], theirs: set[int]) -> None:
     a, b = spans_of(mine), spans_of(theirs)
@@ -80,6 +89,7 @@ def test_set_operations(mine: set[int], theirs: set[int]) -> None:
     assert tokens_of(a.minus(b)) == mine - theirs
 
 
+@settings(deadline=None)
 @given(token_sets, st.sets(st.integers(0, N_TOKENS)), token_sets)
 def test_cutting_keeps_the_tokens_and_crosses_no_place(
     tokens: set[int], where: set[int], others: set[int]
@@ -99,7 +109,7 @@ def test_cutting_keeps_the_tokens_and_crosses_no_place(
     assert tokens_of(cut.intersect(spans_of(others))) == tokens & others
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=9))
 def test_intervals_drop_empty_ones_and_join_those_that_touch(steps: list[int]) -> None:
     edges = np.cumsum([0, *steps])
@@ -108,7 +118,9 @@ def test_intervals_drop_empty_ones_and_join_those_that_touch(steps: list[int]) -
     spans = Spans.from_intervals(starts, stops)
 
     assert tokens_of(spans) == {
-        token for start, stop in zip(starts.tolist(), stops.tolist(), strict=True) for token in range(start, stop)
+        token
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+        for token in range(start, stop)
     }
     assert set(spans.stops.tolist()).isdisjoint(spans.starts.tolist())
 

@@ -69,7 +69,10 @@ TABLE = {
         counts=(1, 9, 350, 0, 168, 0),
     ),
     "llamafactory_neat_packing": Sample(
-        path="llamafactory_neat_packing", trainer="llama-factory", counts=(7, 24, 903, 105, 313, 0)
+        path="llamafactory_neat_packing",
+        trainer="llama-factory",
+        counts=(7, 24, 903, 105, 313, 0),
+        warnings={"FIL001"},
     ),
     "llamafactory_packing_no_neat": Sample(
         path="llamafactory_packing_no_neat",
@@ -77,6 +80,7 @@ TABLE = {
         counts=(7, 24, 903, 105, 313, 0),
         errors={"ISO001", "ISO006"},
         numbers=(("ISO001", "leaked_pairs", 32869),),
+        warnings={"FIL001"},
     ),
     "axolotl_multipack_batch_v1": Sample(
         path="axolotl_multipack_batch/v1.npz",
@@ -84,6 +88,8 @@ TABLE = {
         trainer="transformers",
         settings={"spec": TOY, "trainer": "axolotl"},
         counts=(2, 5, 256, 73, 78, 0),
+        warnings={"BND005", "FIL001"},
+        numbers=(("BND005", "n_hits", 2), ("BND005", "n_tokens", 73)),
     ),
     "axolotl_multipack_batch_v2": Sample(
         path="axolotl_multipack_batch/v2.npz",
@@ -91,6 +97,8 @@ TABLE = {
         trainer="transformers",
         settings={"spec": TOY, "trainer": "axolotl"},
         counts=(2, 5, 256, 73, 78, 0),
+        warnings={"BND005", "FIL001"},
+        numbers=(("BND005", "n_hits", 2), ("BND005", "n_tokens", 73)),
     ),
     "axolotl_prepared": Sample(path="axolotl_prepared", trainer="axolotl", counts=(24, 24, 798, 0, 313, 0)),
     "xtuner_varlen_arrow": Sample(
@@ -103,7 +111,10 @@ TABLE = {
         counts=(24, 24, 798, 0, 313, 0),
     ),
     "automodel_packed": Sample(
-        path="automodel_packed", trainer="automodel", counts=(7, 24, 896, 122, 289, 24)
+        path="automodel_packed",
+        trainer="automodel",
+        counts=(7, 24, 896, 122, 289, 24),
+        warnings={"FIL001"},
     ),
     "bridge_packed_parquet": Sample(
         path="bridge_packed_parquet",
@@ -111,6 +122,7 @@ TABLE = {
         trainer="megatron-bridge",
         settings={"spec": {**TOY, "max_seq_len": 64}},
         counts=(14, 24, 798, 0, 313, 0),
+        warnings={"FIL001"},
     ),
     "megatron_uint16_eod": Sample(
         path="megatron_uint16_eod/toy_text_document.bin",
@@ -166,13 +178,14 @@ TABLE = {
         trainer="maxtext",
         profile="pretrain",
         counts=(9, 24, 576, 76, 491, 0),
+        warnings={"FIL001"},
     ),
     "torchtune_packed_sft": Sample(
         path="torchtune_packed_sft/packs.jsonl",
         format="jsonl",
         trainer="torchtune",
         counts=(7, 24, 896, 98, 313, 0),
-        warnings={"BND005"},
+        warnings={"BND005", "FIL001"},
         numbers=(("BND005", "n_hits", 7), ("BND005", "n_tokens", 98)),
     ),
 }

@@ -25,19 +25,17 @@ class WrappedIds(DatasetRule[IdRanges]):
     hold no id above 65,535 although the vocabulary is clearly larger (warning, likely).
 
     ## Why it matters
-    Ids that do not fit wrap to other, valid ids: 65,546 becomes 10. Nothing crashes, and rare words and
-    special tokens, which have the large ids, turn into common tokens.
+    Ids that do not fit wrap to other, valid ids: 65,546 becomes 10. Nothing crashes; rare tokens turn common.
 
     ## How to fix
     Tokenize again into 32 bits; casting the stored ids cannot bring them back. Megatron-LM chooses the type
     by vocabulary; nanoGPT and dolma write uint16 unless told otherwise.
 
     ## Limits
-    Missing upper ids are evidence, not proof. A `vocab_size` that was rounded up for the model is taken as
-    given; declare the tokenizer's own.
+    Missing upper ids are no proof. A `vocab_size` rounded up for the model is taken as given.
 
     ## Sources
-    huggingface/transformers#2825 (uint16 with 119,547 ids: 45 % wrap), princeton-nlp/LLM-Shearing#65.
+    huggingface/transformers#2825 (uint16, 119,547 ids: 45 % wrap), princeton-nlp/LLM-Shearing#65.
     """
 
     @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +92,7 @@ class WrappedIds(DatasetRule[IdRanges]):
         if ids.max_id <= limit:
             yield Judgement(
                 message=f"no id above {limit:,} in {ids.n_tokens:,} tokens (largest {ids.max_id:,})"
-                f" although vocab_size is {ids.vocab_size:,}: ids may have been cut to 16 bits before storing",
+                f" although vocab_size is {ids.vocab_size:,}: ids may have been cut to 16 bits",
                 n_hits=1,
                 severity=Severity.WARNING,
                 confidence=Confidence.LIKELY,

@@ -18,23 +18,21 @@ class RunawayRepetition(PackRule):
     """A cycle of a few ids repeats over much of a sample.
 
     ## What it checks
-    Runs in which a short cycle of ids repeats, inside one segment and outside padding. A segment is reported
-    when runs cover a large part of it. Where a loss is stored, runs without a target do not count (images).
+    Runs of a repeated short cycle of ids, inside a segment and outside padding, that cover a large part of
+    it. Where a loss is stored, runs without a target do not count (image placeholders).
 
     ## Why it matters
-    Broken generations and crawled filler look like this, and a model learns to loop from few of them.
+    Broken generations and filler look like this, and a model learns to loop from few of them.
 
     ## How to fix
     Drop or clean the samples before packing, for instance with datatrove's `GopherRepetitionFilter`.
     OLMo-core masks such packs as it reads them when `instance_filter_config` is set.
 
     ## Limits
-    Tables, code and logs repeat by right, hence a warning. One id repeated to the edge of a pack may be
-    padding and is left out unless padding is known by structure.
+    Tables and code repeat by right. One id repeated to the edge of a pack may be padding where none is known.
 
     ## Sources
-    allenai/OLMo-core `InstanceFilterConfig` (periods of 1 to 13 tokens, 32 repeats); allenai/dolma
-    `python/dolma/taggers/repetitions/`.
+    allenai/OLMo-core `InstanceFilterConfig` (32 repeats), allenai/dolma `python/dolma/taggers/repetitions/`.
     """
 
     @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,47 +58,43 @@ class RunawayRepetition(PackRule):
     def check(self, batch: PackBatch) -> Hits:
         """Return the runs of the segments that are mostly repetition."""
         size = self.options.min_run_tokens, self.options.max_cycle_tokens
-        segments = _suspects(batch, *size)
+        stretches = probe_runs(batch.tokens, *size)
+        filler = _filler(batch, batch.segments.starts if stretches is None else stretches[0], size[0])
+        segments = np.arange(batch.n_segments) if stretches is None else _suspects(batch, filler, *stretches)
         if segments.size == 0:
             return Hits.none()
         starts, stops = batch.segments.starts[segments], batch.segments.stops[segments]
-        clear = Spans(starts, stops).minus(batch.padding).minus(_possible_padding(batch, size[0]))
-        runs = periodic_runs(batch.tokens, clear.split_at(starts), *size)
-        if batch.is_target is not None:
+        runs = periodic_runs(batch.tokens, Spans(starts, stops).minus(filler).split_at(starts), *size)
+        if len(runs) and batch.is_target is not None:
             trained = batch.targets.count_within(runs.starts, runs.stops) > 0
             runs = Spans(runs.starts[trained], runs.stops[trained])
         owner = batch.segments_of(runs.starts)
-        covered = np.zeros(batch.n_segments, np.int64)
-        np.add.at(covered, owner, runs.lengths)
+        covered = np.bincount(np.repeat(owner, runs.lengths), minlength=batch.n_segments)
         large = covered >= self.options.min_segment_fraction * batch.segments.lengths
         return Hits.of_spans(batch, Spans(runs.starts[large[owner]], runs.stops[large[owner]]))
 
     def message(self, totals: Totals) -> str:
         """Count tokens and segments, and give the longest run."""
-        options = self.options
+        options, longest = self.options, totals.worst.stop - totals.worst.start
         segments = "1 segment" if totals.n_segments == 1 else f"{totals.n_segments:,} segments"
-        return (
-            f"{totals.n_tokens:,} tokens in {segments} repeat a cycle of at most {options.max_cycle_tokens} ids"
-            f" (longest run: {totals.worst.stop - totals.worst.start:,}); allowed: runs under"
-            f" {options.min_run_tokens} tokens, or under {options.min_segment_fraction:.0%} of the segment"
-        )
+        cycle = f"a cycle of up to {options.max_cycle_tokens} ids (longest run: {longest:,})"
+        allowed = f"under {options.min_run_tokens} tokens or {options.min_segment_fraction:.0%} of a segment"
+        return f"{totals.n_tokens:,} tokens in {segments} repeat {cycle}; allowed: {allowed}"
 
 
-def _suspects(batch: PackBatch, min_run_tokens: int, max_cycle_tokens: int) -> Int64Array:
-    """Return, cheaply, the segments that may hold a run."""
-    stretches = probe_runs(batch.tokens, min_run_tokens, max_cycle_tokens)
-    if stretches is None:
-        return np.flatnonzero(batch.segments.lengths >= min_run_tokens)
-    first, last = (batch.segments_of(places) for places in stretches)
-    return np.unique(first[(first == last) & (first >= 0)])
+def _suspects(batch: PackBatch, filler: Spans, first: Int64Array, last: Int64Array) -> Int64Array:
+    """Return the segments that hold one of the stretches outside padding."""
+    segments = batch.segments_of(first)
+    inside = (segments >= 0) & (segments == batch.segments_of(last))
+    return np.unique(segments[inside & ~filler.contains(first) & ~filler.contains(last)])
 
 
-def _possible_padding(batch: PackBatch, min_run_tokens: int) -> Spans:
-    """Return runs of one id that may be padding of which nothing tells."""
-    if batch.padding_evidence is PaddingEvidence.STRUCTURE:
-        return Spans.empty()
-    edges = constant_edges(batch.tokens, batch.pack_offsets, min_run_tokens)
-    if batch.padding_evidence is PaddingEvidence.UNKNOWN or batch.spec.pad_id is None:
-        return edges
-    is_pad = batch.tokens[edges.starts] == batch.spec.pad_id.value
-    return Spans(edges.starts[is_pad], edges.stops[is_pad])
+def _filler(batch: PackBatch, places: Int64Array, min_run_tokens: int) -> Spans:
+    """Return padding, and edges of the packs of these places that may be padding of which nothing tells."""
+    if batch.padding_evidence is PaddingEvidence.STRUCTURE or places.size == 0:
+        return batch.padding
+    packs = np.unique(batch.packs_of(places))
+    starts, stops = batch.pack_offsets[packs], batch.pack_offsets[packs + 1]
+    pad = batch.spec.pad_id if batch.padding_evidence is PaddingEvidence.DECLARED_ID else None
+    edges = constant_edges(batch.tokens, starts, stops, min_run_tokens, pad.value if pad else None)
+    return batch.padding.union(edges)

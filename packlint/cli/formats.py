@@ -1,0 +1,26 @@
+"""`packlint formats`: what can be read."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from packlint.cli.screen import color_option, paper_for, write
+
+__all__ = ["command"]
+
+
+@click.command("formats")
+@color_option
+def command(color: str) -> None:
+    """List the formats that can be read, and who writes them. Formats are told by content, not by name."""
+    from packlint.readers.discover import load_readers
+
+    paper = paper_for(color)
+    readers = load_readers()
+    column = max(len(reader.format) for reader in readers) + 2
+    for reader in readers:
+        paper.hang((reader.format, "bold"), reader.title, column=column)
+    paper.hang(("memory", "bold"), "data in memory, by packlint.check(…) in Python", column=column)
+    paper.blank()
+    paper.line("All of them come with packlint; none needs an extra. Shards are recognised by their content.")
+    write(paper.text())

@@ -1,0 +1,219 @@
+"""IBM fms-fsdp: an Arrow IPC file with one record batch per document.
+
+    toy/shard0.arrow         batch 0: tokens u32[15]   batch 1: tokens u32[11]   ...   footer
+    meta/*counts*.csv        dataset/filename,documents,tokens[,size]      beside or above the folder
+
+The column is scalar: a row of the file is a token, a batch is a document. The loader adds begin and end
+tokens itself, so shards hold none as a rule. It reads blocks of `max_seq_len + 1` tokens.
+
+Source: foundation-model-stack/fms-fsdp 5a296af `fms_fsdp/utils/{dataset_utils,dataloader_utils}.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pat
+from numpy.typing import NDArray
+
+from packlint.errors import UnreadableError
+from packlint.model.arrays import Int64Array, empty_int64
+from packlint.readers.decoding import decoding
+from packlint.readers.shard import Fault, Settings, Shard
+from packlint.readers.source import ArrayView, Source
+from packlint.readers.stream import (
+    Held,
+    Marks,
+    Stream,
+    StreamKind,
+    check_documents,
+    known_dtype,
+    open_stream,
+    wanted_window,
+)
+
+__all__ = ["FmsArrowReader"]
+
+_MAGIC = b"ARROW1"
+_COLUMNS = ("tokens", "input_ids")
+_COUNTS_BYTES = 1 << 24
+_KIND = StreamKind(format="fms-arrow", producer="fms-fsdp", trainer="fms-fsdp", documents="record batches")
+_MANNER = "as fms-fsdp cuts (max_seq_len + 1, begin and end tokens still to be added)"
+
+
+@dataclass(frozen=True, slots=True)
+class FmsArrowReader:
+    """Open Arrow files whose one column holds a token per row; must be asked before the Arrow reader."""
+
+    format: str = _KIND.format
+    title: str = "Arrow file with one record batch per document: IBM fms-fsdp"
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Tell by the file magic and a schema of one scalar integer column of tokens."""
+        if not head.startswith(_MAGIC):
+            return False
+        try:
+            return _column(path) is not None
+        except UnreadableError:
+            return False  # the Arrow reader says what is wrong
+
+    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+        """Return the shard; reads the header of every batch, as nothing else tells its length.
+
+        Raises:
+            UnreadableError: a batch is damaged.
+            UsageError: `max_seq_len` is not positive.
+        """
+        column = _column(path)
+        if column is None:
+            raise UnreadableError("no column of tokens")
+        ends, dtype, broken = _measure(path, column)
+        n_tokens = int(ends[-1]) if ends.size else 0
+        documents, _ = check_documents(Held(ends), n_tokens, "the record batches")
+        counts, count_faults = _counts(path, int(ends.size), n_tokens)
+        why = f"type of column {column}: tokens are {dtype.name}"
+        kept = f"Arrow file, one scalar column {column}: a record batch is a document"
+        tokens = _Batches(path, column, ends, dtype.str)
+        shard = open_stream(
+            _KIND,
+            name,
+            Stream(tokens=tokens, documents=documents, marks=Marks.told(settings)),
+            spec=known_dtype(dtype, why),
+            evidence=[kept, why, *counts],
+            n_bytes=Source(str(path)).size,
+            window=wanted_window(settings, extra=1, manner=_MANNER, is_rest_trained=True),
+            faults=broken or count_faults,
+        )
+        return (shard,)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    with decoding(path, "schema"), pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+        yield reader
+
+
+def _column(path: Path) -> str | None:
+    """Return the name of the one column of tokens, if the file is of this kind."""
+    with _opened(path) as reader:
+        schema = reader.schema
+        if len(schema.names) == 1 and schema.names[0] in _COLUMNS and pat.is_integer(schema.field(0).type):
+            return str(schema.names[0])
+    return None
+
+
+def _measure(path: Path, column: str) -> tuple[Int64Array, np.dtype[Any], tuple[Fault, ...]]:
+    """Return `int64[document]`, where documents end, up to the first batch that is damaged."""
+    lengths: list[int] = []
+    faults: tuple[Fault, ...] = ()
+    with _opened(path) as reader:
+        dtype = np.dtype(reader.schema.field(column).type.to_pandas_dtype())
+        n_batches = reader.num_record_batches
+        try:
+            for index in range(n_batches):
+                with decoding(path, f"record batch {index}"):
+                    lengths.append(_values(reader.get_batch(index)).size)
+        except UnreadableError as error:
+            n_lost = n_batches - len(lengths)
+            message = f"{error}; {n_lost} of {n_batches} documents are not read"
+            faults = (Fault(code="SHD001", message=message, n_hits=n_lost),)
+    ends = np.cumsum(np.array(lengths, np.int64)) if lengths else empty_int64()
+    return ends, dtype, faults
+
+
+def _values(batch: pa.RecordBatch) -> NDArray[Any]:
+    """Return `int[token]` of one document, without copy."""
+    batch.validate()
+    column: Any = batch.column(0)
+    if column.null_count:
+        raise UnreadableError("a token is null")
+    values: NDArray[Any] = column.to_numpy()
+    return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batches:
+    """Give the tokens of all batches as one array.
+
+    Args:
+        path: the file.
+        column: name of the column.
+        ends: `int64[document]`, where each batch ends.
+        dtype: type of one token.
+    """
+
+    path: Path
+    column: str
+    ends: Int64Array
+    dtype: str
+
+    @property
+    def size(self) -> int:
+        """Tokens in all batches."""
+        return int(self.ends[-1]) if self.ends.size else 0
+
+    def view(self) -> ArrayView:
+        """Return the tokens for slicing."""
+        return _View(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    batches: _Batches
+
+    @property
+    def size(self) -> int:
+        return self.batches.size
+
+    def __getitem__(self, key: slice, /) -> NDArray[Any]:
+        begin, stop, step = key.indices(self.size)
+        ends = self.batches.ends
+        first, last = int(np.searchsorted(ends, begin, "right")), int(np.searchsorted(ends, stop, "left"))
+        if stop <= begin:
+            return np.empty(0, self.batches.dtype)
+        base = int(ends[first - 1]) if first else 0
+        with _opened(self.batches.path) as reader:
+            found = []
+            for index in range(first, last + 1):
+                with decoding(self.batches.path, f"record batch {index}"):
+                    found.append(_values(reader.get_batch(index)))
+        joined: NDArray[Any] = np.concatenate(found)
+        return joined[begin - base : stop - base : step]
+
+
+def _counts(path: Path, n_documents: int, n_tokens: int) -> tuple[list[str], tuple[Fault, ...]]:
+    """Compare with the line of `meta/*counts*.csv` that names the file, if there is one."""
+    for folder in (path.parent, *list(path.parent.parents)[:2]):
+        for table in sorted((folder / "meta").glob("*counts*.csv"))[:8]:
+            line = _line(table, path)
+            if line is None:
+                continue
+            declared, measured = line, (n_documents, n_tokens)
+            text = f"{table.name} declares {declared[0]} documents and {declared[1]} tokens"
+            if declared == measured:
+                return [text], ()
+            message = f"{text}, the file holds {n_documents} and {n_tokens}"
+            return [text], (Fault(code="MAN003", message=message),)
+    return [], ()
+
+
+def _line(table: Path, path: Path) -> tuple[int, int] | None:
+    """Return documents and tokens from the line that ends in the file's folder and name."""
+    source = Source(str(table))
+    wanted = (path.parent.name, path.name)
+    try:
+        text = source.read(0, _COUNTS_BYTES).decode()
+        for row in csv.DictReader(text.splitlines()):
+            named = Path(row.get("dataset/filename") or "").parts[-2:]
+            if named == wanted or named == wanted[1:]:
+                return int(row["documents"]), int(row["tokens"])
+    except (UnreadableError, ValueError, KeyError, TypeError, csv.Error):
+        return None
+    return None
