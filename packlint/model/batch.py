@@ -32,6 +32,7 @@ __all__ = [
     "Segments",
     "ShardContext",
     "Unit",
+    "find_position_breaks",
 ]
 
 
@@ -269,12 +270,7 @@ class PackBatch:
 
         The first token of the batch is a break; later pack starts are only if the count does not go on.
         """
-        positions = self.position_ids
-        if positions is None or positions.size == 0:
-            return empty_int64()
-        if positions.dtype.itemsize < 4:
-            positions = positions.astype(np.int32)  # a restart after position 255 of uint8 must not wrap to 1
-        return np.append(0, np.flatnonzero(positions[1:] - positions[:-1] != 1) + 1)
+        return empty_int64() if self.position_ids is None else find_position_breaks(self.position_ids)
 
     @derived
     def end_places(self) -> Int64Array:
@@ -311,3 +307,16 @@ class PackBatch:
         segment = np.searchsorted(self.segments.starts, places, side="right") - 1
         inside = (segment >= 0) & (places < self.segments.stops[np.maximum(segment, 0)])
         return np.where(inside, segment, -1)
+
+
+def find_position_breaks(positions: IntArray) -> Int64Array:
+    """Return the places where a position is not one more than the one before, the first place among them.
+
+    Args:
+        positions: `int[token]`.
+    """
+    if positions.size == 0:
+        return empty_int64()
+    if positions.dtype.itemsize < 4:
+        positions = positions.astype(np.int32)  # a restart after position 255 of uint8 must not wrap to 1
+    return np.append(0, np.flatnonzero(positions[1:] - positions[:-1] != 1) + 1)

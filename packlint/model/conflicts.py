@@ -11,17 +11,11 @@ __all__ = ["compared_records", "conflicts_with"]
 
 
 def compared_records(batch: PackBatch) -> list[BoundarySource]:
-    """Return the records, beside the one of the true segments, that should say the same.
-
-    A scan for end tokens is a record of its own only if the trainer makes one.
-    """
-    true, contract = batch.segment_source, batch.shard.contract
+    """Return the records, beside an explicit one of the true segments, that should say the same."""
+    true = batch.segment_source
     if true is None or not true.is_explicit or true is BoundarySource.ROWS:
         return []
-    silent = {true, BoundarySource.ROWS}
-    if contract is None or not contract.scans_for_end_token:
-        silent.add(BoundarySource.BOUNDARY_TOKENS)
-    return [source for source in batch.boundaries if source not in silent]
+    return [source for source in batch.boundaries if source not in (true, BoundarySource.ROWS)]
 
 
 def conflicts_with(batch: PackBatch, other: BoundarySource, slack_tokens: int) -> Int64Array:

@@ -69,11 +69,15 @@ class CutPolicy(StrEnum):
 
 
 class BoundaryToken(StrEnum):
-    """Which special token the producer puts between samples."""
+    """Which special token the producer puts between samples.
+
+    `loader`: none is stored, because the trainer's loader puts them in when it reads.
+    """
 
     END = "end"
     BEGIN = "begin"
     NONE = "none"
+    LOADER = "loader"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

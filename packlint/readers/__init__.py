@@ -7,6 +7,11 @@
     arrow_ipc.py    Arrow IPC streams and files, Hugging Face datasets
     megatron/       `.bin` and `.idx` pairs of Megatron, and their kin
     jsonl.py        JSON Lines
+    numpy_files/    `.npy`: packed rows of NeMo and Bridge, arrays of ids; with packing_claims.py
+    dumps/          `.npz`, `.safetensors`, `.pt`: batches dumped array by array
+    mds/            directories of MosaicML Streaming
+    tfrecord/       TFRecord and ArrayRecord of `tf.train.Example`
+    inflate.py      compressed files as bounded streams
     stream/         streams of tokens: documents, windows and blocks; under
         datatrove.py, olmo/, litdata/, litpkds.py, token_bin.py, fairseq_mmap.py, fms_arrow.py, raw_tokens.py
     columns.py      Arrow columns ──▶ `Ragged`
@@ -34,6 +39,13 @@ READERS: tuple[tuple[str, str], ...] = (
     ("packlint.readers.arrow_ipc", "ArrowReader"),
     ("packlint.readers.fairseq_mmap", "FairseqReader"),
     ("packlint.readers.megatron", "MegatronReader"),
+    ("packlint.readers.numpy_files", "NpyReader"),
+    ("packlint.readers.dumps", "NpzReader"),
+    ("packlint.readers.dumps", "TorchReader"),
+    ("packlint.readers.dumps", "SafetensorsReader"),
+    ("packlint.readers.mds", "MdsReader"),
+    ("packlint.readers.tfrecord", "ArrayRecordReader"),
+    ("packlint.readers.tfrecord", "TFRecordReader"),
     ("packlint.readers.token_bin", "TokenBinReader"),
     ("packlint.readers.litpkds", "LitpkdsReader"),
     ("packlint.readers.jsonl", "JsonlReader"),

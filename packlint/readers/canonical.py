@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from packlint.model.arrays import BoolArray
-from packlint.model.batch import MaskKind, PackBatch
+from packlint.model.batch import MaskKind, PackBatch, find_position_breaks
 from packlint.readers.loss import read_loss
 from packlint.readers.ragged import drop_ragged
 from packlint.readers.reading import Reading
@@ -28,12 +28,14 @@ def build(raw: RawRows, reading: Reading) -> tuple[PackBatch | None, tuple[Fault
     columns = raw.columns
     ids = columns[Role.INPUT_IDS]
     offsets = ids.offsets
-    boundaries = read_boundaries(columns, offsets, reading)
+    positions = columns.get(Role.POSITION_IDS)
+    is_record = positions is not None and reading.positions_restart
+    breaks = find_position_breaks(positions.values) if positions and is_record else None
+    boundaries = read_boundaries(columns, offsets, reading, breaks)
     padding, evidence = find_padding(columns, offsets, boundaries, reading)
     segments, source = true_segments(boundaries, padding, offsets)
     loss = read_loss(columns, offsets, segments, reading)
     dense = _dense_mask(columns, reading)
-    positions = columns.get(Role.POSITION_IDS)
     batch = PackBatch(
         shard=reading.context,
         pack_numbers=raw.row_numbers,
@@ -50,6 +52,7 @@ def build(raw: RawRows, reading: Reading) -> tuple[PackBatch | None, tuple[Fault
         position_ids=None if positions is None else positions.values,
         mask_kind=MaskKind.DENSE if dense is not None else reading.mask_kind,
         dense_mask=dense,
+        _cache={} if breaks is None else {"position_breaks": breaks},
     )
     return batch, raw.faults + ragged
 

@@ -89,7 +89,9 @@ def open_shards(
         barren.discard(candidate.source)
     if barren:
         raise NoInputError(f"{min(barren)}: no file here is of a format that packlint reads")
-    return sorted(shards, key=lambda shard: shard.name), errors
+    # The shards of an MDS directory come with its index, with a merged one above it, and as files.
+    unique = {shard.name: shard for shard in reversed(shards)}
+    return [unique[name] for name in sorted(unique)], errors
 
 
 @cache

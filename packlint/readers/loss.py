@@ -90,6 +90,7 @@ def _moved(
     moved[packs] = 0
     moved_labels = None
     if labels is not None:
+        labels = _wide_enough(labels, reading.ignore_index)
         moved_labels = np.full_like(labels, reading.ignore_index)
         moved_labels[1:] = labels[:-1]
         moved_labels[packs] = reading.ignore_index
@@ -105,6 +106,12 @@ def _moved(
         outside = outside[:0]
     names = np.full(outside.size, -1) if labels is None else labels[last[outside]].astype(np.int64)
     return Loss(moved, moved_labels, OutsideTargets(outside, names))
+
+
+def _wide_enough(labels: IntArray, ignore_index: int) -> IntArray:
+    """Return labels whose type can hold the ignored label; unsigned ones cannot hold -100."""
+    limits = np.iinfo(labels.dtype)
+    return labels if limits.min <= ignore_index <= limits.max else labels.astype(np.int64)
 
 
 def _is_boundary_target(

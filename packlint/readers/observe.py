@@ -38,7 +38,7 @@ class Observations:
         tail_ids: ids of constant tails with position 0 (a mark of padding).
         last_ids: ids of segment ends that do not touch the row's end.
         n_ends: how many segment ends were seen.
-        id_counts: how often each id of `last_ids` occurs at all.
+        id_counts: how often each id occurs at all, where segment ends are recorded.
         max_id: largest id.
         min_segment_id: smallest segment id, where stored.
         n_lengths_leave_padding: rows whose lengths add up to their unmasked tokens, and these are not all.
@@ -180,11 +180,11 @@ def _in_constant_tail(zero: BoolArray, ids: Ragged) -> BoolArray:
 
 def _observe_ends(seen: Observations, columns: Mapping[Role, Ragged], ids: Ragged) -> None:
     stops = _segment_stops(columns, ids)
-    if stops is None or stops.size == 0:
+    if stops is None:
         return
     seen.last_ids.update(ids.values[stops - 1].tolist())
-    for token, _ in seen.last_ids.most_common(1):
-        seen.id_counts[token] += int(np.count_nonzero(ids.values == token))
+    tokens, counts = np.unique(ids.values, return_counts=True)
+    seen.id_counts.update(dict(zip(tokens.tolist(), counts.tolist(), strict=True)))
 
 
 def _observe_lengths(seen: Observations, columns: Mapping[Role, Ragged], ids: Ragged) -> None:

@@ -38,7 +38,10 @@ _TRUST = (
 
 
 def read_boundaries(
-    columns: Mapping[Role, Ragged], offsets: Int64Array, reading: Reading
+    columns: Mapping[Role, Ragged],
+    offsets: Int64Array,
+    reading: Reading,
+    position_breaks: Int64Array | None,
 ) -> dict[BoundarySource, Boundaries]:
     """Return every independent record of boundaries in the rows.
 
@@ -46,6 +49,7 @@ def read_boundaries(
         columns: raw columns of the rows.
         offsets: `int64[pack + 1]`.
         reading: how the shard is read.
+        position_breaks: `int64[break]`, where positions do not go on by one; none where they are no record.
     """
     layout = reading.layout
     found: dict[BoundarySource, Boundaries] = {}
@@ -66,8 +70,9 @@ def read_boundaries(
         found[BoundarySource.SEGMENT_IDS] = boundaries_from_ids(ids.values, offsets, layout.nothing)
     if (mask := columns.get(Role.ATTENTION_MASK)) and reading.mask_kind is MaskKind.NUMBERED:
         found[BoundarySource.ATTENTION_MASK] = boundaries_from_ids(mask.values, offsets, 0)
-    if (positions := columns.get(Role.POSITION_IDS)) and reading.positions_restart:
-        found[BoundarySource.POSITION_IDS] = boundaries_from_starts(_restarts(positions.values), offsets)
+    if position_breaks is not None:
+        restarts = position_breaks[columns[Role.POSITION_IDS].values[position_breaks] == 0]
+        found[BoundarySource.POSITION_IDS] = boundaries_from_starts(restarts, offsets)
     if reading.context.unit is Unit.SAMPLE:
         found[BoundarySource.ROWS] = boundaries_from_starts(offsets[:0], offsets)
     if reading.scans_for_end_token:
@@ -187,10 +192,6 @@ def _declared_padding(
     runs = Spans.from_mask(tokens == pad.value).split_at(offsets)
     at_end = are_among(runs.stops, ends)
     return Spans(runs.starts[at_end], runs.stops[at_end]), PaddingEvidence.DECLARED_ID
-
-
-def _restarts(positions: IntArray) -> Int64Array:
-    return np.flatnonzero(positions == 0)
 
 
 def _places_of(tokens: IntArray, ids: tuple[int, ...]) -> Int64Array:

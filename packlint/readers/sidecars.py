@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from packlint.readers.mds.index import is_index
+
 __all__ = ["datasets_files", "index_of", "is_sidecar", "is_stale", "promises_data"]
 
 _INDEX_MAGIC = b"MMIDIDX\x00\x00"
@@ -35,9 +37,20 @@ _DATA_SUFFIXES = frozenset({".arrow", ".parquet", ".pq"})
 
 def is_sidecar(path: Path) -> bool:
     """Tell whether a file found in a directory is no shard, by its name or by the file it belongs to."""
+    if path.name == "index.json" and _is_mds_index(path):
+        return False
     if path.name in _SIDECAR_NAMES or path.suffix in _TEXT_SUFFIXES or path.name.endswith(_SIDECAR_ENDS):
         return True
     return path.suffix == ".bin" and index_of(path) is not None
+
+
+def _is_mds_index(path: Path) -> bool:
+    """Tell whether an `index.json` is that of an MDS directory, which stands for the shards that it lists."""
+    try:
+        with path.open("rb") as file:
+            return is_index(file.read(4096))
+    except OSError:
+        return False
 
 
 def is_stale(path: Path) -> bool:

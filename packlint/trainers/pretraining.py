@@ -127,6 +127,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         title="IBM fms-fsdp: begin and end tokens set by the loader, no isolation",
         reads_loss=False,
         cut_policy=CutPolicy.WINDOWS,
+        boundary_token=BoundaryToken.LOADER,
         extra_slots_per_pack=1,
         is_stream=True,
         source="foundation-model-stack/fms-fsdp fms_fsdp/utils/{dataset_utils,dataloader_utils}.py"

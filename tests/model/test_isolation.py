@@ -197,6 +197,39 @@ def test_a_dense_mask_and_numbers_that_say_the_same(maps: tuple[Rows, Rows, Rows
     assert counted(measure_leaks(dense)) == counted(measure_leaks(blocks))
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.data())
+def test_padding_inside_segments_neither_sees_nor_is_seen(lengths: list[int], data: st.DataObject) -> None:
+    n_tokens = sum(lengths)
+    segment = [number for number, length in enumerate(lengths) for _ in range(length)]
+    real = [data.draw(st.booleans()) for _ in range(n_tokens)]
+    block = [data.draw(st.integers(1, 2)) for _ in range(n_tokens)]
+    source = data.draw(st.sampled_from(["segment_ids", "seq_lens"]))
+    if source == "seq_lens":
+        block = segment
+    batch = make_batch(
+        {
+            "input_ids": [[9] * n_tokens],
+            "seq_lens": [lengths],
+            "segment_ids": [block],
+            "attention_mask": [[int(value) for value in real]],
+            "layout": {"padding": "mask_zero", "nothing": None},
+            "config": {"trainer_contract": {"isolates_by": [source]}},
+        }
+    )
+    pairs = [(q, k) for q in range(n_tokens) for k in range(q + 1) if real[q] and real[k]]
+    seen = [(q, k) for q, k in pairs if block[q] == block[k]]
+    kept = sorted({segment[q] for q in range(n_tokens) if real[q]})
+
+    leaks = measure_leaks(batch)
+
+    assert leaks.leaked.tolist() == [sum(segment[q] == s != segment[k] for q, k in seen) for s in kept]
+    assert leaks.allowed.tolist() == [sum(segment[q] == s for q, _ in seen) for s in kept]
+    assert leaks.hidden.tolist() == [
+        sum(segment[q] == segment[k] == s for q, k in pairs if (q, k) not in seen) for s in kept
+    ]
+
+
 def test_the_drawing_in_the_docstring() -> None:
     batch = batch_of([[1, 1, 1, 2, 2, 3, 3, 3, 3]], [[1] * 9], [])
     leaks = measure_leaks(batch)

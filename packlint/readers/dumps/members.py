@@ -1,4 +1,4 @@
-"""One stored array of a dump: its type and shape are known from the header, its values are read when asked for."""
+"""One stored array of a dump: type and shape are known from a header, values are read when asked for."""
 
 from __future__ import annotations
 

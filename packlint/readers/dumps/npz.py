@@ -36,7 +36,9 @@ class NpzReader:
     """Recognise and open `.npz` files."""
 
     format = "npz"
-    title = "numpy .npz of batches: dumps of collators and data sets (TRL, Axolotl, MaxText, OLMo-core, Megatron)"
+    title = (
+        "numpy .npz of batches: dumps of collators and data sets (TRL, Axolotl, MaxText, OLMo-core, Megatron)"
+    )
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Tell by the zip magic and by members that are arrays."""
@@ -62,7 +64,7 @@ class NpzReader:
                 for info in infos
                 if info.filename.endswith(_SUFFIX) and (member := _member(source, archive, info)) is not None
             ]
-        return dump_shards(members, name, settings, format=self.format, n_bytes=source.size)
+        return dump_shards(members, name, settings, format_name=self.format, n_bytes=source.size)
 
 
 def _first_name(head: bytes) -> str:

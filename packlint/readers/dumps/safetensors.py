@@ -82,7 +82,7 @@ class SafetensorsReader:
                 members.append(member)
         if begin + end != source.size:
             raise UnreadableError(f"the arrays end at byte {begin + end}, the file at byte {source.size}")
-        return dump_shards(members, name, settings, format=self.format, n_bytes=source.size)
+        return dump_shards(members, name, settings, format_name=self.format, n_bytes=source.size)
 
 
 def _header(source: Source) -> tuple[dict[str, Any], int]:

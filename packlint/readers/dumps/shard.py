@@ -1,8 +1,8 @@
 """Members of a dump → shards, read as batches in memory are.
 
-    tokens, labels                            one shard                 batch.npz
-    default.tokens, reset.tokens, …           one per prefix            batch.npz:default  batch.npz:reset
-    inputs, targets, … of two segmentations   encoder and decoder       batch.npz:inputs   batch.npz:targets
+tokens, labels                            one shard                 batch.npz
+default.tokens, reset.tokens, …           one per prefix            batch.npz:default  batch.npz:reset
+inputs, targets, … of two segmentations   encoder and decoder       batch.npz:inputs   batch.npz:targets
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class DumpShard:
 
 
 def dump_shards(
-    members: Sequence[Member], name: str, settings: Settings, *, format: str, n_bytes: int
+    members: Sequence[Member], name: str, settings: Settings, *, format_name: str, n_bytes: int
 ) -> list[DumpShard]:
     """Return the shards of a dump, having read headers only.
 
@@ -79,7 +79,7 @@ def dump_shards(
         members: all stored arrays.
         name: name of the file in the report.
         settings: what the user told.
-        format: name of the format.
+        format_name: name of the format.
         n_bytes: bytes on disk.
 
     Raises:
@@ -103,7 +103,7 @@ def dump_shards(
                     n_rows=n_rows,
                 )
                 spec = DatasetSpec(token_dtype=Known(ids.dtype.name, Origin.FORMAT, why))
-                shards.append(DumpShard(rows_of=memory, format=format, n_bytes=n_bytes, spec=spec))
+                shards.append(DumpShard(rows_of=memory, format=format_name, n_bytes=n_bytes, spec=spec))
         except UnreadableError as error:
             failure = error
     if not shards:
@@ -111,9 +111,9 @@ def dump_shards(
     return shards
 
 
-def loaded_shard(memory: MemoryShard, *, format: str, n_bytes: int) -> DumpShard:
+def loaded_shard(memory: MemoryShard, *, format_name: str, n_bytes: int) -> DumpShard:
     """Return the shard over data that some package loads."""
-    return DumpShard(rows_of=memory, format=format, n_bytes=n_bytes, spec=DatasetSpec())
+    return DumpShard(rows_of=memory, format=format_name, n_bytes=n_bytes, spec=DatasetSpec())
 
 
 class _Batches:

@@ -67,7 +67,7 @@ class TorchReader:
             except RecursionError:
                 raise UnreadableError("lists are nested too deeply") from None
             else:
-                shards.append(loaded_shard(memory, format=self.format, n_bytes=source.size))
+                shards.append(loaded_shard(memory, format_name=self.format, n_bytes=source.size))
         if not shards:
             raise failure
         return shards
@@ -116,6 +116,13 @@ def _load(source: Source) -> Any:
     return data
 
 
+def _tensor_bytes(tensor: Any) -> int:
+    shape = tuple(tensor.shape)
+    if 0 in shape and max(shape) > MAX_EMPTY_ROWS:
+        raise UnreadableError(f"a tensor claims the shape {shape} and has no values")
+    return int(tensor.numel()) * int(tensor.element_size())
+
+
 def _sizes(data: object) -> Iterator[int]:
     """Yield the bytes that each tensor would take by itself; every reference counts."""
     waiting, n_left = [data], 1 << 24
@@ -130,8 +137,6 @@ def _sizes(data: object) -> Iterator[int]:
             else:
                 waiting.extend(value)
         elif hasattr(value, "numel") and hasattr(value, "element_size"):
-            if value.numel() == 0 and max(value.shape) > MAX_EMPTY_ROWS:
-                raise UnreadableError(f"a tensor claims the shape {tuple(value.shape)} and has no values")
-            yield int(value.numel()) * int(value.element_size())
+            yield _tensor_bytes(value)
     if waiting:
         raise UnreadableError("it holds more than 16 Mi values outside tensors")

@@ -1,4 +1,4 @@
-"""One column of an MDS shard → `Ragged`.
+"""How the values of one column of an MDS shard are stored.
 
     ndarray:int32        [ndim << 2 | width: 1] [shape: ndim * 2 ** width] [values]      any shape
     ndarray:int32:8,2    [values]                                                        one shape
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError
-from packlint.model.arrays import Int64Array
 from packlint.readers.layouts import ColumnKind, Element
 from packlint.readers.values import BadRowError
 
@@ -68,20 +67,7 @@ class Encoding:
         is_float = self.dtype is not None and self.dtype.startswith("float")
         return ColumnKind(Element.FLOAT if is_float else Element.INT, self.n_axes)
 
-    def decode(self, data: NDArray[np.uint8], starts: Int64Array, stops: Int64Array) -> list[NDArray[Any]]:
-        """Return the value of each sample as `any[value]`, arrays of two axes flattened.
-
-        Args:
-            data: the shard.
-            starts: `int64[sample]`, first byte of each value.
-            stops: `int64[sample]`, one past its last byte.
-
-        Raises:
-            BadRowError: never; damaged values come back as errors in `decode_each`.
-        """
-        return [self.decode_one(data, a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
-
-    def decode_one(self, data: NDArray[np.uint8], start: int, stop: int) -> NDArray[Any]:
+    def decode(self, data: NDArray[np.uint8], start: int, stop: int) -> NDArray[Any]:
         """Return one value as `any[value]`, arrays of two axes flattened.
 
         Raises:

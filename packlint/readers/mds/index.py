@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from packlint.errors import UnreadableError
@@ -76,17 +77,25 @@ class Entry:
 def is_index(head: bytes) -> bool:
     """Tell whether a file begins as the index of an MDS directory does, whatever the order of its keys."""
     text = head.lstrip()
-    return text.startswith(b"{") and b'"shards"' in text and (b'"column_encodings"' in text or b'"mds"' in text)
+    return (
+        text.startswith(b"{") and b'"shards"' in text and (b'"column_encodings"' in text or b'"mds"' in text)
+    )
 
 
 def read_index(source: Source) -> tuple[Entry, ...]:
-    """Return the shards that an index lists.
+    """Return the shards that an index lists; the last few indices are remembered.
 
     Raises:
         UnreadableError: it is damaged, or lists shards of another format.
     """
-    if source.size > _MAX_INDEX_BYTES:
-        raise UnreadableError(f"the index has {source.size} bytes")
+    size = source.size
+    return _parsed(source, size, 0 if source.is_remote else source.path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _parsed(source: Source, size: int, changed: int) -> tuple[Entry, ...]:
+    if size > _MAX_INDEX_BYTES:
+        raise UnreadableError(f"the index has {size} bytes")
     try:
         index = json.loads(source.read())
     except (ValueError, RecursionError) as error:
@@ -126,6 +135,8 @@ def _entry(shard: Any, number: int) -> Entry:
 def _file(claim: Any) -> FileClaim:
     basename = _text(claim["basename"])
     parts = basename.replace("\\", "/").split("/")
+    if not basename:
+        raise ValueError
     if basename.startswith(("/", "\\")) or ".." in parts or "://" in basename or "\0" in basename:
         raise UnreadableError(f"the index names {basename[:80]!r}, which leads out of its folder")
     hashes = {_text(name): _text(digest) for name, digest in claim["hashes"].items()}

@@ -4,6 +4,7 @@
     scan.py     the check of lengths and pointers
     rows.py     Index + `.bin` → rows, as documents or as windows of the stream
     reader.py   the Reader and the Shard over them; GPT-NeoX text and label pairs
+    pai.py      packed sets of Pai-Megatron-Patch: tokens and labels in one sequence
 
 One shard is an `.idx` with its `.bin`; the `.idx` is what is opened and named.
 """

@@ -27,6 +27,7 @@ from packlint.model.arrays import empty_int64
 from packlint.model.batch import Unit
 from packlint.model.spec import DatasetSpec, Known, Origin
 from packlint.readers.megatron.index import MAGIC, Index, open_index
+from packlint.readers.megatron.pai import is_pai, open_pai
 from packlint.readers.megatron.rows import Pair, document_rows, window_rows
 from packlint.readers.megatron.scan import SECTION_TOKENS
 from packlint.readers.shard import Fault, Layout, PaddingMark, Part, Ragged, RawRows, Role, Settings, Shard
@@ -137,6 +138,8 @@ class MegatronReader:
         if any(_sibling(path, suffix, _TEXT) for suffix in (_LABELS, _REWARDS)):
             return ()
         text = open_index(path)
+        if is_pai(text):
+            return [open_pai(text, name)]
         label_path = _sibling(path, _TEXT, _LABELS)
         pair = Pair(text, None if label_path is None else _open_labels(label_path))
         why = f"dtype code {text.header.dtype_code} in the .idx"

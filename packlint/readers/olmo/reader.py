@@ -32,6 +32,8 @@ __all__ = ["OlmoReader"]
 
 _GZIP = b"\x1f\x8b"
 _NUMPY = b"\x93NUMPY"
+_SPARE_DOCUMENTS = 1 << 12
+"""Empty documents allowed beside those of one byte or more each."""
 _DTYPES = ("<u1", "<u2", "<u4", "<u8")
 _TOKENS, _MASKS = "token_ids", "labels_mask"
 _KIND = StreamKind(
@@ -63,7 +65,7 @@ class OlmoReader:
         if _owner(source, path.name) is not None:
             return ()
         table, mask = _table(source, path.name), _mask(source, path.name)
-        ends, table_faults = _read_table(table)
+        ends, table_faults = _read_table(table, source.size + _SPARE_DOCUMENTS)
         dtype, why = _dtype(source, ends, mask, settings)
         n_tokens = source.size // dtype.itemsize
         documents, document_faults = _documents(ends, n_tokens, table.path.name)
@@ -111,13 +113,13 @@ def _owner(source: Source, name: str) -> str | None:
     return None
 
 
-def _read_table(table: Source) -> tuple[Int64Array | None, list[Fault]]:
+def _read_table(table: Source, n_most: int) -> tuple[Int64Array | None, list[Fault]]:
     """Return the ends of documents, or none and what is wrong; tokens can be read without."""
     name = table.path.name
     if not table.exists():
         return None, []
     try:
-        starts, ends = read_ranges(table)
+        starts, ends = read_ranges(table, n_most)
     except UnreadableError as error:
         return None, [Fault(code="SHD001", message=f"{name}: {error}")]
     apart = np.flatnonzero(starts != np.append(0, ends[:-1]))

@@ -20,20 +20,24 @@ _BLOCK_BYTES = 1 << 20
 _PEEK_BYTES = 256
 
 
-def read_ranges(table: Source) -> tuple[Int64Array, Int64Array]:
+def read_ranges(table: Source, n_most: int) -> tuple[Int64Array, Int64Array]:
     """Return where documents start and end, `int64[document]` each.
 
+    Args:
+        table: the gzipped csv.
+        n_most: documents that there can be; more of them are refused before they fill memory.
+
     Raises:
-        UnreadableError: it is damaged, holds something else, or unpacks to absurd size.
+        UnreadableError: it is damaged, holds something else, or too much.
     """
     try:
         with open_content(table, Codec.GZIP) as stream:
-            return _parsed(cast(io.BufferedReader, stream))
+            return _parsed(cast(io.BufferedReader, stream), n_most)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnreadableError((str(error).splitlines() or [type(error).__name__])[0]) from error
 
 
-def _parsed(stream: io.BufferedReader) -> tuple[Int64Array, Int64Array]:
+def _parsed(stream: io.BufferedReader, n_most: int) -> tuple[Int64Array, Int64Array]:
     line = stream.peek(_PEEK_BYTES)[:_PEEK_BYTES].split(b"\n", 1)[0]
     if not line.strip():
         return empty_int64(), empty_int64()
@@ -53,6 +57,9 @@ def _parsed(stream: io.BufferedReader) -> tuple[Int64Array, Int64Array]:
     )
     starts, ends = [empty_int64()], [empty_int64()]
     for batch in reader:
+        n_most -= batch.num_rows
+        if n_most < 0:
+            raise UnreadableError("more documents than the tokens can make")
         for found, column in zip((starts, ends), cast(Any, batch.columns), strict=True):
             if column.null_count:
                 raise UnreadableError("a start or end is missing")

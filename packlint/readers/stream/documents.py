@@ -68,7 +68,9 @@ class Documents:
         low = max(int(np.searchsorted(self.section_tokens, begin, side="right")) - 1, 0)
         high = max(int(np.searchsorted(self.section_tokens, end, side="left")), low)
         edges = self.edges(int(self.section_documents[low]), int(self.section_documents[high]))
-        return np.unique(edges[(edges > begin) & (edges < end)])
+        inner = edges[np.searchsorted(edges, begin, "right") : np.searchsorted(edges, end, "left")]
+        distinct: Int64Array = inner[np.append(True, inner[1:] != inner[:-1])[: inner.size]]
+        return distinct
 
     def _tokens(self, stored: Int64Array) -> Int64Array:
         return (stored.astype(np.int64) - self.base) // self.unit

@@ -7,6 +7,7 @@ A record that is damaged or lacks a feature is a fault of that row; the others a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError
 from packlint.readers.layouts import ColumnKind, Element
+from packlint.readers.layouts.synonyms import ROLE_NAMES
 from packlint.readers.shard import RawRows, Role
 from packlint.readers.tfrecord.framing import Records
 from packlint.readers.tfrecord.wire import ListKind, Span, decode_varints, features, value_span
@@ -82,18 +84,26 @@ def first_examples(blocks: Iterable[Records], n_rows: int) -> list[dict[str, NDA
 
 
 def feature_kinds(examples: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, ColumnKind]:
-    """Return what each feature holds; one that always has one value, where others have more, is no list."""
+    """Return what each feature holds that at least half of the examples have.
+
+    One odd record must not decide over the file. A feature of no known name that always has one value is no
+    list.
+    """
+    n_seen = Counter(name for example in examples for name in example)
     longest: dict[str, int] = {}
     elements: dict[str, Element] = {}
     for example in examples:
         for name, values in example.items():
+            if 2 * n_seen[name] < len(examples):
+                continue
             longest[name] = max(longest.get(name, 0), values.size)
             if name not in elements or values.size:
                 elements[name] = {"i": Element.INT, "f": Element.FLOAT}.get(values.dtype.kind, Element.STRING)
     has_lists = max(longest.values(), default=0) > 1
-    return {
-        name: ColumnKind(elements[name], 0 if has_lists and longest[name] == 1 else 1) for name in elements
+    single = {
+        name for name, length in longest.items() if length == 1 and name not in ROLE_NAMES and has_lists
     }
+    return {name: ColumnKind(elements[name], 0 if name in single else 1) for name in elements}
 
 
 def _example(records: Records, at: int) -> dict[str, NDArray[Any]]:

@@ -28,7 +28,7 @@ __all__ = ["HEADER_BYTES", "Records", "is_header", "join_records", "read_records
 HEADER_BYTES = 12
 _FOOTER_BYTES = 4
 _HEADER = struct.Struct("<QI")
-_PIECE_BYTES = 1 << 20
+_PIECE_BYTES = 1 << 16
 _MASK = 0xA282EAD8
 
 
@@ -73,7 +73,7 @@ def read_records(stream: IO[bytes], n_limit: int, block_bytes: int) -> Iterator[
     data, first, n_before = b"", 0, 0
     n_wanted = block_bytes
     while True:
-        more, damage = _more(stream, n_wanted - len(data))
+        more, damage = _more(stream, max(n_wanted - len(data), 1))
         data += more
         starts, lengths, at = _split(data)
         if starts:
@@ -130,7 +130,7 @@ def _split(data: bytes) -> tuple[list[int], list[int], int]:
 def _need(data: bytes, number: int, n_before: int, n_limit: int) -> int:
     """Return how many bytes the record at the beginning of `data` needs, once its length is sure."""
     if len(data) < HEADER_BYTES:
-        return 0
+        return HEADER_BYTES
     length, stored = _HEADER.unpack_from(data)
     place = f"record {number} at byte {n_before}"
     if stored != _masked(crc32c(data[:8])):

@@ -1,8 +1,8 @@
 """The reader of TFRecord files whose records are `tf.train.Example`s with lists of token ids.
 
 Written so by seqio's and MaxText's offline packers, and by anything that ends in `tf.io.TFRecordWriter`;
-plain, or compressed with gzip as a whole. The features' names are those of `layouts`; encoder-decoder rows become
-two shards, `FILE:inputs` and `FILE:targets`.
+plain, or compressed with gzip as a whole. The features' names are those of `layouts`; encoder-decoder rows
+become two shards, `FILE:inputs` and `FILE:targets`.
 
 Source: `seqio/utils.py`, `seqio/feature_converters.py` (google/seqio, b898b9f); framing.py and wire.py.
 """

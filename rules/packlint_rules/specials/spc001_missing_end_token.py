@@ -17,6 +17,8 @@ from packlint.rule import PackRule, RuleMeta, Totals
 _CONFIG = {"profile": "sft", "trainer": "grain", "spec": {"pad_id": 0, "bos_id": 1, "eos_ids": [2]}}
 _SEGMENTS = [[1, 1, 1, 1, 2, 2, 2, 2, 0, 0]]
 
+_WITHOUT_END = (BoundaryToken.BEGIN, BoundaryToken.LOADER)
+
 
 class MissingEndToken(PackRule):
     """A sample stops without the token that says so.
@@ -65,7 +67,7 @@ class MissingEndToken(PackRule):
     def check(self, batch: PackBatch) -> Hits:
         """Return one hit per whole sample without end."""
         policy, contract = batch.policy, batch.shard.contract
-        if not policy.wants_end_token or (contract and contract.boundary_token is BoundaryToken.BEGIN):
+        if not policy.wants_end_token or (contract and contract.boundary_token in _WITHOUT_END):
             return Hits.none()
         cut = unfinished(batch, at_pack_ends=policy.wants_boundary_token)
         whole = sound_segments(batch) & ~cut

@@ -10,6 +10,7 @@ from packlint.finding import Confidence, Hits, Severity
 from packlint.model.batch import PackBatch
 from packlint.model.edges import doubled, is_recorded
 from packlint.model.needs import Need
+from packlint.model.spans import Spans
 from packlint.rule import PackRule, RuleMeta, Totals
 
 _CONFIG = {"profile": "sft", "trainer": "grain", "spec": {"bos_id": 1, "eos_ids": [2]}}
@@ -21,7 +22,7 @@ class DoubledBeginToken(PackRule):
 
     ## What it checks
     Begin ids that stand next to each other inside one segment. `gap_ids` names ids of white space that may
-    stand between. Samples of nothing but a begin token are apart by their boundary and do not count.
+    stand between. Runs that end their segment begin nothing: they are filling (litgpt) and do not count.
 
     ## Why it matters
     The chat template writes one and the tokenizer adds another: the model is trained on a start that it never
@@ -66,6 +67,8 @@ class DoubledBeginToken(PackRule):
         """Return one hit per run of begin tokens; the amount is the surplus."""
         places = batch.bos_places
         runs = doubled(batch, places, tuple(self.options.gap_ids), by_pack=False)
+        begins = ~np.isin(runs.stops, batch.edges)
+        runs = Spans(runs.starts[begins], runs.stops[begins])
         hits = Hits.of_tokens(batch, runs.starts)
         surplus = np.searchsorted(places, runs.stops) - np.searchsorted(places, runs.starts) - 1
         counts = {"begin_tokens": places.size, "surplus_begin_tokens": int(surplus.sum())}

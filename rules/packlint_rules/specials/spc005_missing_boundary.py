@@ -8,7 +8,7 @@ import numpy as np
 
 from packlint.finding import Confidence, Hits, Severity
 from packlint.model.batch import PackBatch, Unit
-from packlint.model.contract import BoundarySource
+from packlint.model.contract import BoundarySource, BoundaryToken
 from packlint.model.edges import ends_are_sure, follows_another, open_boundaries
 from packlint.model.needs import Need, missing
 from packlint.model.recorded import sound_segments
@@ -25,7 +25,8 @@ class MissingBoundary(PackRule):
 
     ## What it checks
     At every recorded boundary: an end id before it, or a begin id (or end id) after it. Rows that are
-    documents, which the trainer joins, must each bring their own. Only where a boundary token is wanted.
+    documents, which the trainer joins, must each bring their own, unless its loader puts tokens in. Only
+    where a boundary token is wanted.
 
     ## Why it matters
     Nothing tells the model that the subject changes, and no later tool can find the boundary again.
@@ -59,7 +60,9 @@ class MissingBoundary(PackRule):
 
     def check(self, batch: PackBatch) -> Hits:
         """Return one hit without tokens per boundary, at the end of the document before it."""
-        if not batch.policy.wants_boundary_token:
+        contract = batch.shard.contract
+        from_loader = contract is not None and contract.boundary_token is BoundaryToken.LOADER
+        if not batch.policy.wants_boundary_token or from_loader:
             return Hits.none()
         sound = sound_segments(batch)
         ends = np.flatnonzero(open_boundaries(batch, self.options.max_separator_tokens) & sound)

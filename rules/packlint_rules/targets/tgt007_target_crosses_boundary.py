@@ -83,4 +83,5 @@ class TargetCrossesBoundary(PackRule):
         )
         masked = contract is not None and contract.boundary_targets is BoundaryTargets.MASKED
         end = f"{contract.name} masks them" if contract is not None and masked else "allowed: 0"
-        return f"{n:,} {what}, predicted from another ({100 * n / n_all:.3g} % of {n_all:,} targets); {end}"
+        share = f"{100 * n / n_all:.3g} % of {n_all:,} targets"
+        return f"{n:,} {what}, predicted from another sample ({share}); {end}"

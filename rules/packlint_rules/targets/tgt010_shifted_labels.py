@@ -25,19 +25,17 @@ class ShiftedLabels(PackRule):
     """Labels were shifted twice, or not at all, for the trainer that reads them.
 
     ## What it checks
-    At which offset from its place a label equals a token, per pack: -1, 0, +1 or +2. Right is 0 where the
-    trainer shifts labels itself (unshifted), +1 where it does not (pre-shifted).
+    At which offset a label equals a token, per pack: -1, 0, +1 or +2. Right is 0 where the trainer shifts
+    labels itself (unshifted), +1 where it does not (pre-shifted).
 
     ## Why it matters
-    Labels shifted twice train every token on the next but one; labels not shifted train the model to copy
-    its input, with a loss near 0. Both run without an error.
+    Shifted twice, labels train on the next but one; not shifted, on a copy of the input. Nothing crashes.
 
     ## How to fix
-    Store `labels = input_ids` (-100 where nothing is asked for): transformers, TRL, Axolotl and torchtune
-    shift them. NeMo Automodel, torchtitan, MaxText and Megatron rows take labels moved left by one.
+    Store labels unshifted for transformers, TRL, Axolotl and torchtune; shifted for Automodel and MaxText.
 
     ## Limits
-    Packs of few labels are judged only where the whole shard shows the fault. Loss masks alone are not.
+    Packs of few labels are judged only where the whole shard shows the fault; loss masks never.
 
     ## Sources
     allenai/open-instruct#1549, huggingface/transformers#44642, KempnerInstitute/KempnerForge#155.
@@ -73,8 +71,8 @@ class ShiftedLabels(PackRule):
         if contract is None or not contract.reads_loss or batch.label_ids is None:
             return Hits.none()
         expected = contract.label_alignment
-        measured = told is not None and told.origin is not Origin.FORMAT and told.value is not expected
-        min_labels = 1 if measured else self.options.min_labels
+        differs = told is not None and told.origin is not Origin.FORMAT and told.value is not expected
+        min_labels = 1 if differs else self.options.min_labels
         shifted = shifted_packs(batch, expected, min_labels, self.options.min_matched_fraction)
         if not shifted.any():
             return Hits.none()
@@ -94,8 +92,8 @@ class ShiftedLabels(PackRule):
         training = f"t{reach:+d}" + (", a copy of the input" if reach == 0 else "")
         packs = "1 pack" if totals.n_packs == 1 else f"{totals.n_packs:,} packs"
         labels = f"{n_best:,} of {totals.measured['labels']:,} labels of {packs}"
-        text = f"{labels} equal the token at offset {_signed(best)} ({shares}); {contract.name} expects"
-        return f"{text} {_signed(right)}: training would be on {training}"
+        wanted = f"{contract.name} expects {_signed(right)}: training would be on {training}"
+        return f"{labels} equal the token at offset {_signed(best)} ({shares}); {wanted}"
 
 
 def _signed(offset: int) -> str:

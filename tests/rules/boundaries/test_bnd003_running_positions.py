@@ -48,11 +48,27 @@ def test_samples_of_one_token() -> None:
     assert check(RunningPositions, pack_of([1, 1, 1], [0, 1, 2])).segments.tolist() == [1, 2]
 
 
-def test_small_unsigned_positions_do_not_wrap() -> None:
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_positions_of_narrow_types_do_not_run_on_where_the_type_wraps(kind: str) -> None:
+    info = np.iinfo(kind)
     batch = make_batch(pack_of([2, 2], [0, 1, 0, 1]))
-    object.__setattr__(batch, "position_ids", np.array([254, 255, 0, 1], np.uint8))
+    wrapping = np.array([info.max - 1, info.max, info.min, info.min + 1], kind)
+    object.__setattr__(batch, "position_ids", wrapping)
 
     assert len(check(RunningPositions, batch)) == 0
+
+
+def test_a_start_after_padding_at_position_minus_1() -> None:
+    """Nanotron marks padding by position -1."""
+    packs = {
+        "input_ids": [[5, 5, 0, 5, 5]],
+        "attention_mask": [[1, 1, 0, 2, 2]],
+        "position_ids": [[0, 1, -1, 0, 1]],
+        "layout": {"padding": "mask_zero"},
+        "config": {"profile": "sft", "trainer": "llama-factory"},
+    }
+
+    assert len(check(RunningPositions, packs)) == 0
 
 
 def test_a_stream_may_count_through_its_packs() -> None:

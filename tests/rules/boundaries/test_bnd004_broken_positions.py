@@ -113,6 +113,20 @@ def test_known_padding_may_have_any_position() -> None:
     assert len(check(BrokenPositions, packs)) == 0
 
 
+@pytest.mark.parametrize("position", [-5, 9])
+def test_padding_inside_a_sample_may_have_any_position(position: int) -> None:
+    packs = {
+        "input_ids": [[5, 0, 5, 5]],
+        "attention_mask": [[1, 0, 1, 1]],
+        "seq_lens": [[4]],
+        "position_ids": [[0, position, 1, 2]],
+        "layout": {"padding": "mask_zero"},
+        "config": {"profile": "sft", "trainer": "trl", "spec": {"max_sample_len": 4}},
+    }
+
+    assert len(check(BrokenPositions, packs)) == 0
+
+
 @pytest.mark.parametrize(
     ("positions", "n_large"),
     [

@@ -102,6 +102,18 @@ def test_documents_of_a_stream_are_never_cut() -> None:
     assert check(MissingEndToken, packs).packs.tolist() == [1]
 
 
+def test_loader_that_puts_tokens_in_needs_none_stored() -> None:
+    packs: Packs = {
+        "input_ids": [[11, 12, 13], [14, 15, 16]],
+        "document_starts": [[0], [0]],
+        "layout": {"unit": "document", "padding": "never_stored"},
+        "config": {"profile": "sft", "trainer": "fms-fsdp", "spec": _SPEC},
+    }
+
+    assert len(check(MissingEndToken, packs)) == 0
+    assert len(check(MissingEndToken, with_config(packs, trainer="nanotron"))) == 2
+
+
 def test_trainer_whose_documents_begin_with_the_token_needs_no_end() -> None:
     packs = _packs([[1, 11, 12, 1, 13, 14, 0]], [[3, 3]], trainer="llm-c", profile="pretrain")
 

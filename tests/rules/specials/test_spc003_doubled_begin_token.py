@@ -49,6 +49,13 @@ def test_sample_of_a_begin_token_alone_is_apart() -> None:
     assert len(check(DoubledBeginToken, {**_H1, "seq_lens": [[1, 4]]})) == 0
 
 
+def test_filling_with_begin_tokens_begins_nothing() -> None:
+    """The packer of lit-gpt and TinyLlama fills its last chunk with them."""
+    packs = {"input_ids": [[1, 11, 2, 1, 1, 1], [1, 1, 1, 1, 1, 1]], "config": {"spec": {"bos_id": 1}}}
+
+    assert len(check(DoubledBeginToken, packs)) == 0
+
+
 def test_end_of_one_pack_and_start_of_the_next_are_apart() -> None:
     packs = {"input_ids": [[11, 1], [1, 11]], "config": {"spec": {"bos_id": 1}}}
 

@@ -85,6 +85,12 @@ def test_every_document_must_bring_its_own_token_the_last_one_too() -> None:
     assert hits.measured == {"boundaries": 5, "open_boundaries": 2}
 
 
+def test_loader_that_puts_tokens_in_needs_none_stored() -> None:
+    packs = with_config(_documents([[11, 12], [13, 14]], eos_ids=[2]), trainer="fms-fsdp")
+
+    assert len(check(MissingBoundary, packs)) == 0
+
+
 def test_documents_seen_to_have_no_end_id() -> None:
     """Megatron's preprocess_data.py without --append-eod."""
     batch = make_batch(_documents([[11, 20 + i] for i in range(40)]))
