@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from packlint import __version__
+from packlint import __version__, readers
 from packlint.config import Ignore, RunConfig, parse_config
 from packlint.engine.conclude import RuleSet, conclude
 from packlint.engine.plan import Plan, plan_shards
@@ -16,7 +16,6 @@ from packlint.errors import ConfigError, UsageError
 from packlint.executors import local
 from packlint.finding import Location, Severity
 from packlint.model.spec import DatasetSpec, Policy
-from packlint.readers import open_memory, open_shards
 from packlint.readers.shard import BLOCK_TOKENS, Fault, Settings, Shard
 from packlint.registry import find_rule, load_rules, rule_modules, select_codes
 from packlint.report import Report
@@ -55,7 +54,7 @@ def check(
         data = [data]
     if isinstance(data, list | tuple) and data and all(isinstance(item, str | Path) for item in data):
         return check_paths([str(item) for item in data], base, jobs=jobs)
-    shards = list(open_memory(data, "memory", _reader_settings(base)))
+    shards = list(readers.open_memory(data, "memory", _reader_settings(base)))
     return check_shards(shards, {}, base, jobs=jobs)
 
 
@@ -82,7 +81,7 @@ def check_paths(
         NoInputError: a path or glob matches nothing.
         UsageError: settings that make no sense.
     """
-    shards, broken = open_shards(paths, _reader_settings(config))
+    shards, broken = readers.open_shards(paths, _reader_settings(config))
     return check_shards(
         shards,
         {name: str(error) for name, error in broken},

@@ -275,7 +275,8 @@ class PackBatch:
     @derived
     def end_places(self) -> Int64Array:
         """Flat places of real tokens that are `eos_ids` or `end_of_turn_ids`."""
-        return self.places_of(*self.spec.end_ids)
+        eos = self.spec.eos_ids.value if self.spec.eos_ids else ()
+        return self.eos_places if self.spec.end_ids == eos else self.places_of(*self.spec.end_ids)
 
     @derived
     def eos_places(self) -> Int64Array:

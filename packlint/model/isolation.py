@@ -56,9 +56,13 @@ def unknown_isolation(batch: PackBatch) -> str | None:
             return f"{contract.name} isolates by tokens that packlint does not scan for"
         if spec.eos_ids is None:
             return f"{contract.name} isolates by end tokens, and none is known; give [spec] eos_ids"
-    turns = set(spec.end_of_turn_ids.value if spec.end_of_turn_ids else ())
+    if batch.segment_source is not scan or source is scan:
+        return None
     ends = spec.eos_ids.value if spec.eos_ids else ()
-    if batch.segment_source is scan and source is not scan and not turns.isdisjoint(ends):
+    if spec.end_of_turn_ids is None:
+        known = "only end tokens tell where samples begin, and they may close turns too"
+        return f"{known}; give [spec] end_of_turn_ids" if batch.policy.requires_isolation else None
+    if not set(spec.end_of_turn_ids.value).isdisjoint(ends):
         return "the end token closes turns too, and nothing else tells where samples begin"
     return None
 

@@ -14,6 +14,7 @@ from packlint.model.batch import PackBatch
 from packlint.model.contract import LabelAlignment
 
 __all__ = [
+    "IGNORE_INDEX",
     "MIN_LABELS",
     "MIN_MATCHED_FRACTION",
     "OFFSETS",
@@ -33,7 +34,8 @@ MIN_LABELS = 3
 MIN_MATCHED_FRACTION = 0.5
 """Fraction of a pack's labels that match at the offset where they were stored for."""
 
-_IGNORE_INDEX = -100
+IGNORE_INDEX = -100
+"""Label that asks for nothing; the default of `torch.nn.CrossEntropyLoss(ignore_index=-100)`."""
 
 
 def offset_of(alignment: LabelAlignment) -> int:
@@ -114,6 +116,4 @@ def shifted_packs(
 def _is_ignored(batch: PackBatch, places: Int64Array) -> BoolArray:
     assert batch.label_ids is not None
     ignore = batch.spec.ignore_index
-    return np.asarray(
-        batch.label_ids[places] == (_IGNORE_INDEX if ignore is None else ignore.value), np.bool_
-    )
+    return np.asarray(batch.label_ids[places] == (IGNORE_INDEX if ignore is None else ignore.value), np.bool_)

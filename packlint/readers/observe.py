@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packlint.model.arrays import BoolArray, Int64Array, IntArray
+from packlint.model.labels import OFFSETS
 from packlint.readers.ragged import drop_ragged
 from packlint.readers.reading import IGNORE_INDEX
 from packlint.readers.shard import Ragged, RawRows, Role
 
-__all__ = ["OFFSETS", "Observations", "observe"]
-
-OFFSETS = (-1, 0, 1, 2)
-"""Places, relative to a live label, at which its token is looked for."""
+__all__ = ["Observations", "observe"]
 
 
 @dataclass(slots=True)

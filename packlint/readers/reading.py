@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from packlint.model.batch import MaskKind, ShardContext, Unit
-from packlint.model.contract import LabelAlignment
+from packlint.model.contract import BoundarySource, BoundaryToken, LabelAlignment
+from packlint.model.labels import IGNORE_INDEX
 from packlint.readers.shard import Layout, Role
 
 __all__ = ["IGNORE_INDEX", "Reading"]
 
-IGNORE_INDEX = -100
-"""Label that asks for nothing; the default of `torch.nn.CrossEntropyLoss(ignore_index=-100)`."""
 
 _BOUNDARY_ROLES = frozenset(
     {Role.SEQ_LENS, Role.CU_SEQLENS, Role.SEGMENT_STARTS, Role.SEGMENT_IDS, Role.DOCUMENT_STARTS}
@@ -55,15 +54,33 @@ class Reading:
     @property
     def scans_for_end_token(self) -> bool:
         """Whether end tokens are a record of boundaries: the trainer scans for them, or nothing else is."""
-        if not self.eos_ids:
-            return False
         contract = self.context.contract
+        if not self.eos_ids or self._token_begins:
+            return False
         return (contract is not None and contract.scans_for_end_token) or not self._has_other_record
+
+    @property
+    def begin_ids(self) -> tuple[int, ...]:
+        """Ids with which a document begins, where they are a record of boundaries; else empty.
+
+        Producers that put a token before each document (llm.c) call it end-of-text as often as begin.
+        """
+        contract, bos = self.context.contract, self.context.spec.bos_id
+        if contract is None or not self._token_begins:
+            return ()
+        if self._has_other_record and BoundarySource.BOUNDARY_TOKENS not in contract.isolates_by:
+            return ()
+        return tuple(dict.fromkeys(self.eos_ids + (() if bos is None else (bos.value,))))
+
+    @property
+    def _token_begins(self) -> bool:
+        contract = self.context.contract
+        return contract is not None and contract.boundary_token is BoundaryToken.BEGIN
 
     @property
     def _has_other_record(self) -> bool:
         return (
-            self.context.unit is not Unit.PACK
+            self.context.unit is Unit.SAMPLE
             or self.positions_restart
             or self.mask_kind is MaskKind.NUMBERED
             or not _BOUNDARY_ROLES.isdisjoint(self.layout.columns)

@@ -75,6 +75,9 @@ def read_boundaries(
         found[BoundarySource.POSITION_IDS] = boundaries_from_starts(restarts, offsets)
     if reading.context.unit is Unit.SAMPLE:
         found[BoundarySource.ROWS] = boundaries_from_starts(offsets[:0], offsets)
+    if reading.begin_ids:
+        begins = _places_of(columns[Role.INPUT_IDS].values, reading.begin_ids)
+        found[BoundarySource.BOUNDARY_TOKENS] = boundaries_from_starts(begins, offsets)
     if reading.scans_for_end_token:
         ends = _places_of(columns[Role.INPUT_IDS].values, reading.eos_ids)
         found[BoundarySource.BOUNDARY_TOKENS] = boundaries_from_starts(

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from packlint.model.batch import MaskKind, ShardContext
 from packlint.model.contract import BoundarySource, LabelAlignment, TrainerContract
+from packlint.model.labels import OFFSETS
 from packlint.model.spec import DatasetSpec, Known, Origin, Policy
-from packlint.readers.observe import OFFSETS, Observations
+from packlint.readers.observe import Observations
 from packlint.readers.reading import Reading
 from packlint.readers.shard import Layout, PaddingMark, Role
 

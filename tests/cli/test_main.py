@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -70,19 +69,6 @@ def test_every_command_has_help(run: Run, name: str) -> None:
 @pytest.mark.usefixtures("fresh_catalogue")
 def test_quick_commands_import_nothing_heavy(args: tuple[str, ...]) -> None:
     assert loaded(*args) == set()
-
-
-@pytest.mark.parametrize("args", [["--version"], ["--help"], ["rules"], ["explain", "TGT001"]])
-@pytest.mark.usefixtures("fresh_catalogue")
-def test_quick_commands_are_quick(args: list[str]) -> None:
-    """The goal is 0.25 s; the limit here allows for a busy machine."""
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        subprocess.run([*PYTHON, *args], capture_output=True, check=True)
-        seconds.append(time.perf_counter() - start)
-
-    assert min(seconds) < 0.75
 
 
 @pytest.mark.parametrize(

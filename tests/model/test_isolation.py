@@ -308,7 +308,7 @@ def test_a_mask_of_ones_overrides_positions(mask: list[int] | None, expected: Bo
         ("megatron-reset", {}, "none is known"),
         ("megatron-reset", {"eos_ids": [2]}, None),
         ("megatron-reset", {"eos_ids": []}, None),
-        ("modded-nanogpt", {"eos_ids": [2]}, "does not scan"),
+        ("modded-nanogpt", {"eos_ids": [2]}, None),
         ("megatron", {}, None),
         ("trl", {}, None),
     ],
@@ -323,6 +323,22 @@ def test_unknown_isolation(trainer: str, spec: dict[str, Any], reason: str | Non
     )
 
     told = unknown_isolation(batch)
+
+    assert told is None if reason is None else reason in str(told)
+
+
+@pytest.mark.parametrize(
+    ("profile", "spec", "reason"),
+    [
+        ("sft", {}, "they may close turns too"),
+        ("sft", {"end_of_turn_ids": [3]}, None),
+        ("sft", {"end_of_turn_ids": [2]}, "closes turns too"),
+        ("pretrain", {}, None),
+    ],
+)
+def test_samples_known_by_end_tokens_only(profile: str, spec: dict[str, Any], reason: str | None) -> None:
+    config = {"profile": profile, "trainer": "transformers", "spec": {"eos_ids": [2], **spec}}
+    told = unknown_isolation(make_batch({"input_ids": [[9, 2, 9, 2]], "config": config}))
 
     assert told is None if reason is None else reason in str(told)
 

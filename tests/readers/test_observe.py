@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from packlint.model.batch import MaskKind
 from packlint.model.contract import LabelAlignment
+from packlint.model.labels import OFFSETS
 from packlint.model.spec import DatasetSpec, Known, Origin, Policy
-from packlint.readers.observe import OFFSETS, Observations, observe
+from packlint.readers.observe import Observations, observe
 from packlint.readers.reading import Reading
 from packlint.readers.settle import detected_spec, settle
 from packlint.readers.shard import PaddingMark

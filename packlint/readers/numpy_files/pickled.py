@@ -34,8 +34,9 @@ from packlint.readers.numpy_files.pickled_values import (
 
 __all__ = ["load_object_array"]
 
-_RUN = re.compile(rb"\((?:K.|M..|J....|G.{8}|[\x88\x89]){1,4096}+e", re.DOTALL)
-"""MARK, integers, floats and booleans, APPENDS: what the unpickler of CPython can be trusted with."""
+_RUN = re.compile(rb"(?:K.|M..|J....|G.{8}|[\x88\x89]){1,4096}+", re.DOTALL)
+"""Integers, floats and booleans: what the unpickler of CPython can be trusted with."""
+_FRAME, _FRAME_BYTES, _APPENDS = 0x95, 9, ord("e")
 _GLOBALS = {
     ("numpy.core.multiarray", "_reconstruct"): "reconstruct",
     ("numpy._core.multiarray", "_reconstruct"): "reconstruct",
@@ -100,8 +101,6 @@ class _Machine:
         except _Stop:
             return
 
-    # --- reading ---
-
     def take(self, n_bytes: int) -> bytes:
         taken = self.data[self.at : self.at + n_bytes]
         if len(taken) != n_bytes:
@@ -120,8 +119,6 @@ class _Machine:
         self.at = stop + 1
         return line
 
-    # --- the stack ---
-
     def push(self, value: Pickled) -> None:
         self._stack.append(value)
 
@@ -136,17 +133,30 @@ class _Machine:
         del self._stack[mark:]
         return values
 
-    # --- opcodes ---
-
     def mark(self) -> None:
-        run = _RUN.match(self.data, self.at - 1)
-        if run is None:
+        values, at = self._run()
+        if values is None:
             self._marks.append(len(self._stack))
             return
-        # The match holds numbers and nothing else, so that nothing can be imported or called.
-        values = pickle.loads(b"](" + run.group()[1:-1] + b"e.")
-        self.at = run.end()
         as_items(self._stack[-1]).extend(compact(values))
+        self.at = at
+
+    def _run(self) -> tuple[list[Any] | None, int]:
+        """Return the numbers from here to APPENDS and where they end; none if anything else is among them."""
+        pieces: list[bytes] = []
+        at, n_bytes = self.at, len(self.data)
+        while at < n_bytes and len(pieces) < 4:
+            if self.data[at] == _FRAME:  # frames of 64 KiB fall where they will
+                at += _FRAME_BYTES
+            run = _RUN.match(self.data, at)
+            if run is None:
+                break
+            pieces.append(run.group())
+            at = run.end()
+        if not pieces or at >= n_bytes or self.data[at] != _APPENDS:
+            return None, self.at
+        # These bytes are numbers and nothing else, so that nothing can be imported or called.
+        return pickle.loads(b"](" + b"".join(pieces) + b"e."), at + 1
 
     def protocol(self) -> None:
         self.take(1)

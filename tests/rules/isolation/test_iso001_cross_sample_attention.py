@@ -184,7 +184,8 @@ def test_the_message_says_why(columns: Packs, trainer: str, reason: str) -> None
     [
         ("megatron-reset", {}, "none is known"),
         ("megatron-reset", {"eos_ids": [2]}, None),
-        ("megatron", {"eos_ids": [2]}, None),
+        ("megatron", {"eos_ids": [2]}, "may close turns too"),
+        ("megatron", {"eos_ids": [2], "end_of_turn_ids": []}, None),
         ("trl", {"eos_ids": [2], "end_of_turn_ids": [2]}, "closes turns too"),
         ("trl", {"eos_ids": [2], "end_of_turn_ids": [7]}, None),
         ("megatron-reset", {"eos_ids": [2], "end_of_turn_ids": [2]}, None),
