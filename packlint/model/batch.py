@@ -215,7 +215,10 @@ class PackBatch:
 
     @derived
     def targets(self) -> Spans:
-        """Runs of targets; all real tokens when the shard stores no loss."""
+        """Runs of targets; all real tokens when the shard stores no loss, none in encoder inputs."""
+        contract = self.shard.contract
+        if contract is not None and not contract.predicts_tokens:
+            return Spans.empty()
         return self.real if self.is_target is None else Spans.from_mask(self.is_target)
 
     @derived

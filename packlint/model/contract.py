@@ -93,6 +93,7 @@ class TrainerContract:
             switches position-based isolation off.
         label_alignment: where it expects labels and loss masks to sit.
         reads_loss: it reads stored labels or loss masks at all (else every real token is a target).
+        predicts_tokens: its loss can ask for these tokens at all; encoder inputs are never predicted.
         reads_mask_columns: it reads a loss mask that stands in a column of its own, without labels.
         boundary_targets: what becomes of a target at the first token of a segment.
         cut_policy: how its packer treats samples that do not fit.
@@ -116,6 +117,7 @@ class TrainerContract:
     label_alignment: LabelAlignment = LabelAlignment.UNSHIFTED
     reads_loss: bool = True
     reads_mask_columns: bool = True
+    predicts_tokens: bool = True
     boundary_targets: BoundaryTargets = BoundaryTargets.TRAINED
     cut_policy: CutPolicy = CutPolicy.WHOLE
     boundary_token: BoundaryToken = BoundaryToken.NONE

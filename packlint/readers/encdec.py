@@ -50,7 +50,7 @@ def _layout(side: str, what: str, stored: frozenset[str]) -> Layout:
         columns[Role.POSITION_IDS] = f"{side}_positions"
     return Layout(
         producer=f"seqio, {what}",
-        trainer="seqio",
+        trainer="seqio-inputs" if side == "inputs" else "seqio",
         columns=columns,
         evidence=(
             f"columns {', '.join(columns.values())}: {what} ({_SOURCE})",

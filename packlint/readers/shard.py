@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 BLOCK_TOKENS = 1 << 19
-"""Tokens per batch: temporaries stay in the last cache, and the overhead of the calls is hidden (measured)."""
+"""Tokens per batch: temporaries stay in the last cache, and the overhead of calls is hidden (measured)."""
 
 
 class Role(StrEnum):

@@ -66,13 +66,14 @@ class _Kind:
     producer: str
     version: int
     dtype: str | None
+    trainer: str = "llm-c"
 
 
 _KINDS: Mapping[int, _Kind] = MappingProxyType(
     {
         20240520: _Kind("llm.c", 1, "<u2"),
         20240801: _Kind("llm.c", 7, "<u4"),
-        278895051: _Kind("automodel", 1, None),
+        278895051: _Kind("automodel", 1, None, "automodel-nanogpt"),
     }
 )
 _DTYPES = {2: "<u2", 4: "<u4"}
@@ -109,7 +110,7 @@ class TokenBinReader:
         why = f"the header of {kind.producer} says so: tokens are {dtype.name}"
         tokens = Stored(source, dtype.str, _HEADER_BYTES, n_tokens)
         shard = open_stream(
-            replace(_KIND, producer=kind.producer),
+            replace(_KIND, producer=kind.producer, trainer=kind.trainer),
             name,
             Stream(tokens=tokens, documents=documents, marks=marks),
             spec=known_dtype(dtype, why),

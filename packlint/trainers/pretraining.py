@@ -113,6 +113,16 @@ _STREAMS: tuple[TrainerContract, ...] = (
         source="karpathy/llm.c llmc/dataloader.h, dev/data/data_common.py @ f1e2ace",
     ),
     TrainerContract(
+        name="automodel-nanogpt",
+        title="NeMo-Automodel NanogptDataset: begin token before each document, windows of seq + 1",
+        reads_loss=False,
+        cut_policy=CutPolicy.WINDOWS,
+        boundary_token=BoundaryToken.BEGIN,
+        extra_slots_per_pack=1,
+        is_stream=True,
+        source="NVIDIA-NeMo/Automodel nemo_automodel/components/datasets/llm/nanogpt_dataset.py @ 36044ad3d",
+    ),
+    TrainerContract(
         name="modded-nanogpt",
         title="modded-nanogpt: documents found by their begin token, each cut at max_seq_len",
         isolates_by=(BoundarySource.BOUNDARY_TOKENS,),
@@ -178,6 +188,15 @@ _SEGMENT_IDS: tuple[TrainerContract, ...] = (
         boundary_targets=BoundaryTargets.IMPOSSIBLE,
         masks_padding_by_id=True,
         source="google/seqio seqio/{utils,feature_converters}.py @ b898b9f (2025-08-29)",
+    ),
+    TrainerContract(
+        name="seqio-inputs",
+        title="seqio and T5X encoder inputs (inputs_segment_ids): read, never predicted, no end token",
+        isolates_by=(BoundarySource.SEGMENT_IDS,),
+        reads_loss=False,
+        predicts_tokens=False,
+        boundary_token=BoundaryToken.LOADER,
+        source="google/seqio seqio/feature_converters.py @ b898b9f (2025-08-29)",
     ),
     TrainerContract(
         name="levanter",

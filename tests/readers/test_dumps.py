@@ -97,7 +97,7 @@ def open_npz(path: Path) -> list[Shard]:
         (
             "seqio_packed_tfrecord/rows.npz",
             {},
-            [("seqio", (9, 24, 576, 91, 485, 0)), ("seqio", (9, 24, 576, 263, 313, 0))],
+            [("seqio-inputs", (9, 24, 576, 91, 0, 0)), ("seqio", (9, 24, 576, 263, 313, 0))],
         ),
     ],
 )

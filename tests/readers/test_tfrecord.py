@@ -113,11 +113,11 @@ def test_sample_of_grain() -> None:
 
 
 def test_sample_of_seqio() -> None:
-    assert counts(SEQIO) == [(9, 24, 576, 91, 485, 0), (9, 24, 576, 263, 313, 0)]
+    assert counts(SEQIO) == [(9, 24, 576, 91, 0, 0), (9, 24, 576, 263, 313, 0)]
     encoder, decoder = batches(SEQIO)
     assert sorted(segments(encoder)) == sorted(reference("sft", "prompt_ids"))
     assert sorted(segments(decoder)) == sorted(reference("sft", "completion_ids"))
-    assert [e.trainer for e in entries(SEQIO)] == ["seqio", "seqio"]
+    assert [e.trainer for e in entries(SEQIO)] == ["seqio-inputs", "seqio"]
 
 
 def test_npz_and_tfrecord_give_the_same_batches() -> None:

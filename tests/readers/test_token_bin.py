@@ -63,7 +63,7 @@ def test_samples(name: str) -> None:
     documents = [[2, *document[:-1]] for document in reference()]
     rows = tokens_of(shard)
     assert rows == (documents if "automodel" in name else [chained(documents)])
-    assert shard.layout.trainer == "llm-c"
+    assert shard.layout.trainer == ("automodel-nanogpt" if "automodel" in name else "llm-c")
     assert (Role.DOCUMENT_STARTS in shard.layout.columns) == ("automodel" in name)
     assert shard.n_bytes == sum(f.stat().st_size for f in path.parent.glob("[!R]*"))
 

@@ -84,8 +84,8 @@ class PaddingWaste(DatasetRule[ShardCounts]):
         parts += [f"{unused:,} are empty in short packs"] if unused else []
         speed = f"; effective tokens/s = raw x {used / (used + padding):.3g}" if padding else ""
         yield Judgement(
-            message=f"{used:,} of {slots:,} slots used ({100 * used / slots:.3g} %): {', '.join(parts)}{speed};"
-            f" allowed waste: {100 * limit:.3g} %",
+            message=f"{used:,} of {slots:,} slots used ({100 * used / slots:.3g} %): {', '.join(parts)}"
+            f"{speed}; allowed waste: {100 * limit:.3g} %",
             n_hits=count["packs"],
             n_packs=count["packs"],
             n_tokens=padding,
