@@ -34,7 +34,7 @@ __all__ = [
     "Shard",
 ]
 
-BLOCK_TOKENS = 1 << 19
+BLOCK_TOKENS = 1 << 20
 """Tokens per batch: temporaries stay in the last cache, and the overhead of calls is hidden (measured)."""
 
 

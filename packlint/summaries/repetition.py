@@ -1,7 +1,7 @@
 """Runs of tokens in which a short cycle repeats.
 
-A cheap look first: a run whose cycle divides `d` has `t[i] == t[i + d]` all along, so a few probes at regular
-places tell where a run of the wanted length is impossible. Only the rest is examined token by token:
+A cheap look first: a run whose cycle divides `d` has `t[i] == t[i + d]` all along, and a long one fills whole
+words of eight such places. Only where some words in a row are full is a run examined token by token:
 
     tokens          5  7  8  7  8  7  8  9
     t[i] == t[i+2]  -  x  x  x  x  -             4 equal places and the cycle of 2: a run of 6 tokens
@@ -18,7 +18,8 @@ from packlint.model.spans import Spans
 
 __all__ = ["are_constant", "constant_edges", "periodic_runs", "probe_runs"]
 
-_PROBES = 3
+_WORD = 8
+_ALL_EQUAL = np.frombuffer(b"\x01" * _WORD, np.uint64)[0]
 
 
 def probe_runs(
@@ -35,12 +36,16 @@ def probe_runs(
         `int64[stretch]`, the first and the last token of each; a stretch need not be a run.
     """
     distance = lcm(*range(1, max_cycle_tokens + 1))
-    stride = (min_run_tokens - distance) // _PROBES
-    if stride < 1:
+    n_words = (min_run_tokens - distance - _WORD + 1) // _WORD
+    if n_words < 1:
         return None
-    equal = tokens[: max(tokens.size - distance, 0) : stride] == tokens[distance::stride]
-    streak = np.flatnonzero(equal[2:] & equal[1:-1] & equal[:-2])
-    return streak * stride, (streak + _PROBES - 1) * stride + distance
+    equal = tokens[: max(tokens.size - distance, 0)] == tokens[distance:]
+    words = equal[: equal.size // _WORD * _WORD].view(np.uint64) == _ALL_EQUAL
+    streak = words[: max(words.size - n_words + 1, 0)].copy()
+    for ahead in range(1, n_words):
+        streak &= words[ahead : ahead + streak.size]
+    first = np.flatnonzero(streak) * _WORD
+    return first, first + n_words * _WORD + distance - 1
 
 
 def periodic_runs(tokens: IntArray, pieces: Spans, min_run_tokens: int, max_cycle_tokens: int) -> Spans:
