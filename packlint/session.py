@@ -15,12 +15,13 @@ from packlint.engine.tally import ShardResult, tally_fault
 from packlint.errors import ConfigError, UsageError
 from packlint.executors import local
 from packlint.finding import Location, Severity
+from packlint.model.markers import ChatMarkers, end_of_turn_spec
 from packlint.model.spec import DatasetSpec, Policy
 from packlint.readers.shard import BLOCK_TOKENS, Fault, Settings, Shard
 from packlint.registry import find_rule, load_rules, rule_modules, select_codes
 from packlint.report import Report
 
-__all__ = ["check", "check_paths", "check_shards"]
+__all__ = ["check", "check_paths", "check_shards", "reader_settings"]
 
 
 def check(
@@ -30,7 +31,7 @@ def check(
     jobs: int = 1,
     **settings: Any,
 ) -> Report:
-    """Lint packed data: a path, a glob, a list of them, or data in memory.
+    """Lint packed data: a path, a glob, a URL, a list of them, or data in memory.
 
     Args:
         data: paths, or a `datasets.Dataset`, Arrow table, dict of arrays, list of rows, or an iterable of
@@ -54,7 +55,7 @@ def check(
         data = [data]
     if isinstance(data, list | tuple) and data and all(isinstance(item, str | Path) for item in data):
         return check_paths([str(item) for item in data], base, jobs=jobs)
-    shards = list(readers.open_memory(data, "memory", _reader_settings(base)))
+    shards = list(readers.open_memory(data, "memory", reader_settings(base)))
     return check_shards(shards, {}, base, jobs=jobs)
 
 
@@ -70,7 +71,7 @@ def check_paths(
     """Lint files.
 
     Args:
-        paths: files, folders and globs.
+        paths: files, folders, globs and URLs.
         config: what the user declared.
         jobs: threads.
         block_tokens: tokens per batch; the report does not depend on it.
@@ -81,7 +82,7 @@ def check_paths(
         NoInputError: a path or glob matches nothing.
         UsageError: settings that make no sense.
     """
-    shards, broken = readers.open_shards(paths, _reader_settings(config))
+    shards, broken = readers.open_shards(paths, reader_settings(config))
     return check_shards(
         shards,
         {name: str(error) for name, error in broken},
@@ -105,8 +106,10 @@ def check_shards(
 ) -> Report:
     """Lint shards that are open already; see `check_paths`."""
     tokenizer = _tokenizer(config)
-    declared = config.spec.or_else(tokenizer.spec if tokenizer else DatasetSpec())
-    plan = plan_shards(shards, config, declared)
+    chat = _chat(config, tokenizer)
+    told = tokenizer.spec if tokenizer else DatasetSpec()
+    declared = config.spec.or_else(end_of_turn_spec(chat)).or_else(told)
+    plan = plan_shards(shards, config, declared, chat)
     rules = _rule_set(config, plan.policy)
     if on_plan is not None:
         on_plan(plan)
@@ -120,7 +123,8 @@ def check_shards(
     return replace(report, texts=_decode(report, tokenizer)) if tokenizer else report
 
 
-def _reader_settings(config: RunConfig) -> Settings:
+def reader_settings(config: RunConfig) -> Settings:
+    """Return what readers are told of the user's declarations."""
     spec = config.spec
     return Settings(
         columns=config.columns,
@@ -137,6 +141,14 @@ def _tokenizer(config: RunConfig) -> Any:
     from packlint.chat.tokenizer import load_tokenizer  # the `tokenizers` package is an extra
 
     return load_tokenizer(config.tokenizer)
+
+
+def _chat(config: RunConfig, tokenizer: Any) -> ChatMarkers | None:
+    if tokenizer is None and not (config.chat.get("format") or config.chat.get("markers")):
+        return None
+    from packlint.chat.declared import find_chat
+
+    return find_chat(config.chat, tokenizer)[0]
 
 
 def _decode(report: Report, tokenizer: Any) -> dict[Location, str]:

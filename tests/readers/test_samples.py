@@ -26,12 +26,13 @@ class Sample:
     """State what must be read out of one sample.
 
     Args:
-        path: below `tests/samples`; an `.npz` is a batch in memory.
+        path: below `tests/samples`; where the format is `memory`, an `.npz` is loaded first.
         prefix: of the arrays that belong to this sample, in an `.npz` that holds several.
         format: name of the format.
         trainer: default trainer, told by the format.
         profile: inferred profile.
-        counts: packs (none for a stream), segments, tokens, padding, targets, targets outside the packs.
+        counts: over all shards: packs (none for a stream), segments, tokens, padding, targets, and targets
+            outside the packs.
         settings: what a user of this data would declare.
         errors: codes of all errors under the right trainer and profile.
         warnings: codes of all warnings.
@@ -188,12 +189,143 @@ TABLE = {
         warnings={"BND005", "FIL001"},
         numbers=(("BND005", "n_hits", 7), ("BND005", "n_tokens", 98)),
     ),
+    "automodel_nanogpt_bin": Sample(
+        path="automodel_nanogpt_bin",
+        format="token-bin",
+        trainer="automodel-nanogpt",
+        profile="pretrain",
+        counts=(None, 24, 500, 0, 500, 0),
+    ),
+    "llmc_gpt2_bin": Sample(
+        path="llmc_gpt2_bin",
+        format="token-bin",
+        trainer="llm-c",
+        profile="pretrain",
+        counts=(None, 24, 500, 0, 500, 0),
+    ),
+    "nanogpt_bin": Sample(
+        path="nanogpt_bin",
+        format="raw-tokens",
+        trainer="nanogpt",
+        profile="pretrain",
+        settings={"spec": {**TOY, "token_dtype": "uint16"}},
+        counts=(None, 25, 500, 0, 500, 0),
+    ),
+    "datatrove_ds": Sample(
+        path="datatrove_ds",
+        format="datatrove",
+        trainer="nanotron",
+        profile="pretrain",
+        counts=(None, 24, 500, 0, 500, 0),
+    ),
+    "datatrove_megatron": Sample(
+        path="datatrove_megatron",
+        format="megatron",
+        trainer="megatron",
+        profile="pretrain",
+        counts=(None, 24, 500, 0, 500, 0),
+    ),
+    "fairseq_mmap": Sample(
+        path="fairseq_mmap",
+        format="fairseq",
+        trainer="fairseq",
+        profile="pretrain",
+        counts=(None, 24, 500, 0, 500, 0),
+    ),
+    "fms_fsdp_arrow": Sample(
+        path="fms_fsdp_arrow",
+        format="fms-arrow",
+        trainer="fms-fsdp",
+        profile="pretrain",
+        counts=(None, 24, 476, 0, 476, 0),
+    ),
+    "litdata_tokens": Sample(
+        path="litdata_tokens",
+        format="litdata",
+        trainer="litgpt",
+        profile="pretrain",
+        counts=(None, 24, 500, 0, 500, 0),
+    ),
+    "tinyllama_litpkds": Sample(
+        path="tinyllama_litpkds",
+        format="litpkds",
+        trainer="litgpt",
+        profile="pretrain",
+        counts=(None, 25, 594, 94, 500, 0),  # 24 documents, one of them cut at a chunk's end
+    ),
+    "mds_concat_tokens": Sample(
+        path="mds_concat_tokens",
+        format="mds",
+        trainer="llm-foundry",
+        profile="pretrain",
+        counts=(7, 27, 448, 0, 448, 0),
+    ),
+    "mds_tokens_bytes_int64": Sample(
+        path="mds_tokens_bytes_int64",
+        format="mds",
+        trainer="llm-foundry",
+        profile="pretrain",
+        counts=(7, 27, 448, 0, 448, 0),
+    ),
+    "mds_prolong_indices": Sample(
+        path="mds_prolong_indices", format="mds", trainer="prolong", counts=(7, 24, 798, 0, 313, 0)
+    ),
+    "mds_sft_input_ids_labels": Sample(
+        path="mds_sft_input_ids_labels",
+        format="mds",
+        trainer="llm-foundry-finetuning",
+        counts=(24, 24, 798, 0, 313, 0),
+    ),
+    "nemo_packed_npy": Sample(
+        path="nemo_packed_npy",
+        format="npy",
+        trainer="megatron-bridge",
+        counts=(14, 24, 798, 0, 313, 0),
+    ),
+    "olmo_core_packed_rows": Sample(
+        path="olmo_core_packed_rows",
+        format="npz",
+        trainer="olmo-core",
+        settings={"spec": {**TOY, "pad_id": 0}},
+        counts=(7, 24, 896, 98, 313, 0),
+        warnings={"BND005", "FIL001"},
+    ),
+    "olmo_core_sft_numpy": Sample(
+        path="olmo_core_sft_numpy",
+        format="olmo-numpy",
+        trainer="olmo-core",
+        counts=(None, 24, 798, 0, 313, 0),
+    ),
+    "grain_first_fit": Sample(
+        path="grain_first_fit",
+        format="npz",
+        trainer="grain",
+        profile="pretrain",
+        counts=(9, 24, 576, 76, 500, 0),
+        warnings={"FIL001"},
+    ),
+    "arrayrecord_tfexample": Sample(
+        path="arrayrecord_tfexample/toy.tfrecord",
+        format="tfrecord",
+        trainer="grain",
+        profile="pretrain",
+        counts=(9, 24, 576, 76, 500, 0),
+        warnings={"FIL001"},
+    ),
+    "seqio_packed_tfrecord": Sample(
+        path="seqio_packed_tfrecord/packed.tfrecord",
+        format="tfrecord",
+        trainer="seqio-inputs, seqio",
+        profile="pretrain",
+        counts=(18, 48, 1152, 354, 313, 0),  # encoder and decoder rows, 24 samples on each side
+        warnings={"FIL001"},
+    ),
 }
 
 
 def lint(sample: Sample, **settings: Any) -> Report:
     path = SAMPLES / sample.path
-    if path.suffix != ".npz":
+    if sample.format != "memory":
         return packlint.check(path, **settings)
     with np.load(path, allow_pickle=False) as arrays:
         kept = {n.removeprefix(sample.prefix): arrays[n] for n in arrays.files if n.startswith(sample.prefix)}
@@ -210,18 +342,13 @@ def test_counts_and_recognition(name: str) -> None:
     settings = {key: value for key, value in sample.settings.items() if key != "trainer"}
     report = lint(sample, **settings)
 
-    (entry,) = report.inputs
-    read = (
-        entry.n_packs,
-        entry.n_segments,
-        entry.n_tokens,
-        entry.n_padding,
-        entry.n_targets,
-        entry.n_outside_targets,
-    )
-    assert read == sample.counts
-    assert (entry.format, entry.trainer, entry.trainer_source) == (sample.format, sample.trainer, "format")
-    assert entry.evidence
+    entries = report.inputs
+    n_packs = None if any(e.n_packs is None for e in entries) else sum(e.n_packs or 0 for e in entries)
+    names = ("n_segments", "n_tokens", "n_padding", "n_targets", "n_outside_targets")
+    assert (n_packs, *(sum(getattr(e, name) for e in entries) for name in names)) == sample.counts
+    assert {e.format for e in entries} == {sample.format}
+    assert ", ".join(dict.fromkeys(e.trainer for e in entries)) == sample.trainer
+    assert all(e.trainer_source == "format" and e.evidence for e in entries)
     assert (report.profile.name, report.profile.source) == (sample.profile, "inferred")
 
 
