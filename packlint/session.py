@@ -15,7 +15,6 @@ from packlint.engine.tally import ShardResult, tally_fault
 from packlint.errors import ConfigError, UsageError
 from packlint.executors import local
 from packlint.finding import Location, Severity
-from packlint.model.markers import ChatMarkers, end_of_turn_spec
 from packlint.model.spec import DatasetSpec, Policy
 from packlint.readers.shard import BLOCK_TOKENS, Fault, Settings, Shard
 from packlint.registry import find_rule, load_rules, rule_modules, select_codes
@@ -31,7 +30,7 @@ def check(
     jobs: int = 1,
     **settings: Any,
 ) -> Report:
-    """Lint packed data: a path, a glob, a URL, a list of them, or data in memory.
+    """Lint packed data: a path, a glob, a list of them, or data in memory.
 
     Args:
         data: paths, or a `datasets.Dataset`, Arrow table, dict of arrays, list of rows, or an iterable of
@@ -71,7 +70,7 @@ def check_paths(
     """Lint files.
 
     Args:
-        paths: files, folders, globs and URLs.
+        paths: files, folders and globs.
         config: what the user declared.
         jobs: threads.
         block_tokens: tokens per batch; the report does not depend on it.
@@ -106,10 +105,8 @@ def check_shards(
 ) -> Report:
     """Lint shards that are open already; see `check_paths`."""
     tokenizer = _tokenizer(config)
-    chat = _chat(config, tokenizer)
-    told = tokenizer.spec if tokenizer else DatasetSpec()
-    declared = config.spec.or_else(end_of_turn_spec(chat)).or_else(told)
-    plan = plan_shards(shards, config, declared, chat)
+    declared = config.spec.or_else(tokenizer.spec if tokenizer else DatasetSpec())
+    plan = plan_shards(shards, config, declared)
     rules = _rule_set(config, plan.policy)
     if on_plan is not None:
         on_plan(plan)
@@ -141,14 +138,6 @@ def _tokenizer(config: RunConfig) -> Any:
     from packlint.chat.tokenizer import load_tokenizer  # the `tokenizers` package is an extra
 
     return load_tokenizer(config.tokenizer)
-
-
-def _chat(config: RunConfig, tokenizer: Any) -> ChatMarkers | None:
-    if tokenizer is None and not (config.chat.get("format") or config.chat.get("markers")):
-        return None
-    from packlint.chat.declared import find_chat
-
-    return find_chat(config.chat, tokenizer)[0]
 
 
 def _decode(report: Report, tokenizer: Any) -> dict[Location, str]:
