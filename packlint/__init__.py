@@ -14,7 +14,9 @@ Where things live:
     readers/     one module or folder per format; foreign names end there
     engine/      batches and rules → results → report
     executors/   what maps the engine over shards
+    manifest/    what is declared beside the shards
     session      one run, from inputs and settings to a report
+    baseline     what was found before, so that only new findings fail
     reporters/   one module per report format
     cli/         one module per command
 """

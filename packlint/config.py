@@ -16,7 +16,15 @@ from packlint.errors import ConfigError
 from packlint.model.contract import LabelAlignment
 from packlint.model.spec import DatasetSpec, Known, Origin, Policy, TargetPolicy
 
-__all__ = ["Ignore", "RunConfig", "find_config", "parse_config", "policy_from", "spec_from"]
+__all__ = [
+    "Ignore",
+    "RunConfig",
+    "find_config",
+    "find_config_file",
+    "parse_config",
+    "policy_from",
+    "spec_from",
+]
 
 FILE_NAME = "packlint.toml"
 
@@ -44,10 +52,12 @@ class RunConfig:
         trainer: name of a trainer contract, or none to take the format's own.
         trainer_contract: a contract written in the config; used by the trainer `declared`.
         tokenizer: tokenizer file or folder, or none.
+        manifest: manifest of all shards, or none to look beside and above them.
         fail_on: lowest severity that fails the run.
         select: codes or prefixes of the rules to run.
         ignore: rules that are off, with reasons.
         spec: declared conventions.
+        chat: how chats are written: a format by name, or markers.
         rules: options and severity by rule code.
         columns: stored column by canonical name.
         source: where this was read, or empty.
@@ -58,10 +68,12 @@ class RunConfig:
     trainer: str | None = None
     trainer_contract: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: str | None = None
+    manifest: str | None = None
     fail_on: str = "error"
     select: tuple[str, ...] = ("ALL",)
     ignore: tuple[Ignore, ...] = ()
     spec: DatasetSpec = field(default_factory=DatasetSpec)
+    chat: Mapping[str, Any] = field(default_factory=dict)
     rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
@@ -73,14 +85,24 @@ def find_config(start: Path) -> RunConfig:
     Raises:
         ConfigError: the file is not valid.
     """
+    path = find_config_file(start)
+    return read_config(path) if path else RunConfig()
+
+
+def find_config_file(start: Path) -> Path | None:
+    """Return the nearest configuration file at or above a folder.
+
+    Raises:
+        ConfigError: a pyproject.toml on the way is not valid.
+    """
     for folder in (start, *start.parents):
         path = folder / FILE_NAME
         if path.is_file():
-            return read_config(path)
+            return path
         project = folder / "pyproject.toml"
         if project.is_file() and "packlint" in _load(project).get("tool", {}):
-            return read_config(project)
-    return RunConfig()
+            return project
+    return None
 
 
 def read_config(path: Path) -> RunConfig:
@@ -93,9 +115,10 @@ def read_config(path: Path) -> RunConfig:
     if path.name == "pyproject.toml":
         table, source = table.get("tool", {}).get("packlint", {}), f"{path.name} [tool.packlint]"
     config = parse_config(table, source)
-    if config.tokenizer is None:
-        return config
-    return replace(config, tokenizer=str(path.parent / config.tokenizer))
+    tokenizer, manifest = (
+        None if file is None else str(path.parent / file) for file in (config.tokenizer, config.manifest)
+    )
+    return replace(config, tokenizer=tokenizer, manifest=manifest)
 
 
 def parse_config(table: Mapping[str, Any], source: str = "configuration") -> RunConfig:
@@ -114,10 +137,12 @@ def parse_config(table: Mapping[str, Any], source: str = "configuration") -> Run
         trainer=plain["trainer"] or ("declared" if plain["trainer_contract"] else None),
         trainer_contract=plain["trainer_contract"],
         tokenizer=plain["tokenizer"],
+        manifest=plain["manifest"],
         fail_on=plain["fail_on"],
         select=tuple(plain["select"]),
         ignore=tuple(Ignore(e) if isinstance(e, str) else Ignore(**e) for e in plain["ignore"]),
         spec=spec_from(plain["spec"], Origin.CONFIG),
+        chat=plain["chat"],
         rules=plain["rules"],
         columns=plain["columns"],
         source=source,

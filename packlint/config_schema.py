@@ -41,6 +41,51 @@ class SpecTable(_Table):
     weighted: StrictBool | None = None
 
 
+Ids = list[StrictInt]
+MarkerValue = str | Ids | list[str | Ids]
+"""A text, one sequence of ids, or alternatives."""
+
+
+class MarkPair(_Table):
+    """What begins and ends a part of a turn."""
+
+    start: MarkerValue
+    stop: MarkerValue
+
+
+class MarkersTable(_Table):
+    """Markers of one's own chat format."""
+
+    system: MarkerValue | None = None
+    user: MarkerValue
+    assistant: MarkerValue
+    tool: MarkerValue | None = None
+    begin: MarkerValue | None = None
+    end: MarkerValue | None = None
+    separator: MarkerValue | None = None
+    thinking: MarkPair | None = None
+    tool_call: MarkPair | None = None
+    tool_result: MarkPair | None = None
+    end_as_text: list[Ids] | None = None
+
+
+class TrainOnTable(_Table):
+    """Which parts of answers are meant to be targets; left out: either way is right."""
+
+    thinking: StrictBool | None = None
+    tool_calls: StrictBool | None = None
+
+
+class ChatTable(_Table):
+    """How chats are written; by default the tokenizer's chat template tells."""
+
+    format: str | None = None
+    markers: MarkersTable | None = None
+    ends_at_next_turn: StrictBool = False
+    separator_is_due: StrictBool = False
+    train_on: TrainOnTable = Field(default_factory=TrainOnTable)
+
+
 class ConfigFile(_Table):
     """The whole file."""
 
@@ -48,12 +93,22 @@ class ConfigFile(_Table):
     trainer: str | None = None
     trainer_contract: dict[str, Any] = {}
     tokenizer: str | None = None
+    manifest: str | None = None
     fail_on: Literal["error", "warning", "info"] = "error"
     select: list[str] = ["ALL"]
     ignore: list[str | IgnoreEntry] = []
     spec: SpecTable = Field(default_factory=SpecTable)
+    chat: ChatTable = Field(default_factory=ChatTable)
     rules: dict[str, dict[str, Any]] = {}
     columns: dict[str, str] = {}
+
+
+_TABLES: dict[tuple[str, ...], type[_Table]] = {
+    ("spec",): SpecTable,
+    ("chat",): ChatTable,
+    ("chat", "markers"): MarkersTable,
+    ("chat", "train_on"): TrainOnTable,
+}
 
 
 def validate(table: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -73,7 +128,7 @@ def _explain(entry: Any) -> str:
     path = [str(part) for part in entry["loc"]]
     where = ".".join(path)
     if entry["type"] == "extra_forbidden":
-        table = SpecTable if path[0] == "spec" and len(path) > 1 else ConfigFile
+        table = _TABLES.get(tuple(path[:-1]), ConfigFile)
         close = difflib.get_close_matches(path[-1], table.model_fields, n=1)
         return f"unknown key {where}" + (f", did you mean {close[0]}?" if close else "")
     return f"{where}: {entry['msg'][0].lower()}{entry['msg'][1:]}, got {entry['input']!r}"

@@ -12,7 +12,7 @@ from packlint.model.arrays import Int64Array, empty_int64
 from packlint.model.batch import PackBatch
 from packlint.model.spans import Spans
 
-__all__ = ["Confidence", "Finding", "Hits", "Location", "Severity"]
+__all__ = ["BaselineState", "Confidence", "Finding", "Hits", "Location", "Severity"]
 
 
 class Severity(StrEnum):
@@ -25,7 +25,7 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """Return 0 for error, 1 for warning, 2 for info."""
-        return list(Severity).index(self)
+        return _SEVERITY_RANKS[self]
 
 
 class Confidence(StrEnum):
@@ -38,7 +38,18 @@ class Confidence(StrEnum):
     @property
     def rank(self) -> int:
         """Return 0 for certain, 1 for likely, 2 for guess."""
-        return list(Confidence).index(self)
+        return _CONFIDENCE_RANKS[self]
+
+
+_SEVERITY_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+_CONFIDENCE_RANKS = {confidence: rank for rank, confidence in enumerate(Confidence)}
+
+
+class BaselineState(StrEnum):
+    """Whether a baseline knows a finding; without one all are new."""
+
+    NEW = "new"
+    KNOWN = "known"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -208,6 +219,7 @@ class Finding:
         n_tokens: tokens in all places.
         measured: the numbers behind the message.
         locations: the worst places, a few.
+        baseline: whether a baseline knows it.
     """
 
     code: str
@@ -222,3 +234,4 @@ class Finding:
     n_tokens: int = 0
     measured: Mapping[str, int | float | str] = field(default_factory=dict)
     locations: tuple[Location, ...] = ()
+    baseline: BaselineState = BaselineState.NEW

@@ -10,14 +10,24 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from packlint.finding import Finding, Location, Severity
+from packlint.baseline import NEVER_KNOWN, Baseline, BaselineReport, compare
+from packlint.finding import BaselineState, Finding, Location, Severity
 from packlint.model.spec import Known
 
-__all__ = ["SCHEMA", "InputReport", "ProfileReport", "Report", "RuleReport", "RuleStatus"]
+__all__ = [
+    "SCHEMA",
+    "InputReport",
+    "ProfileReport",
+    "Report",
+    "RuleReport",
+    "RuleStatus",
+    "fingerprint",
+    "hold_against",
+]
 
 SCHEMA = "packlint/report/v1"
 
@@ -118,6 +128,7 @@ class Report:
         findings: sorted by severity, code, shard.
         measures: figures of the whole data set.
         internal_errors: rules that raised, one line each.
+        baseline: what the findings were held against, or none.
         texts: decoded text by place, where a tokenizer was given.
     """
 
@@ -130,12 +141,29 @@ class Report:
     findings: tuple[Finding, ...] = ()
     measures: Mapping[str, int | float] = field(default_factory=dict)
     internal_errors: tuple[str, ...] = ()
+    baseline: BaselineReport | None = None
     texts: Mapping[Location, str] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
         """`clean` or `findings`."""
         return "findings" if self.findings else "clean"
+
+    @property
+    def new_findings(self) -> tuple[Finding, ...]:
+        """Findings that no baseline knows: all of them, without one."""
+        return tuple(f for f in self.findings if f.baseline is BaselineState.NEW)
+
+    @property
+    def known_findings(self) -> tuple[Finding, ...]:
+        """Findings that the baseline knows."""
+        return tuple(f for f in self.findings if f.baseline is BaselineState.KNOWN)
+
+    @property
+    def unread_shards(self) -> frozenset[str]:
+        """Shards that could not be read, or not to their end: silence about them means nothing."""
+        unread = {entry.path for entry in self.inputs if entry.format == "unreadable"}
+        return frozenset(unread | {f.shard for f in self.findings if f.code in NEVER_KNOWN})
 
     def text_of(self, location: Location) -> str:
         """Return the decoded context of a place, or its ids when there is no tokenizer."""
@@ -156,9 +184,10 @@ class Report:
             },
             "inputs": [_input(entry) for entry in self.inputs],
             "rules": [_rule(entry) for entry in self.rules],
-            "findings": [self._finding(finding) for finding in self.findings],
+            "findings": [self.finding_dict(finding) for finding in self.findings],
             "measures": {name: _number(value) for name, value in sorted(self.measures.items())},
             "drift": {},
+            "baseline": self.baseline.to_dict() if self.baseline else None,
             "internal_errors": list(self.internal_errors),
         }
 
@@ -166,7 +195,8 @@ class Report:
         """Return the JSON form v1 as text, the same bytes for the same input."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def _finding(self, finding: Finding) -> dict[str, Any]:
+    def finding_dict(self, finding: Finding) -> dict[str, Any]:
+        """Return one finding as the JSON form v1 has it."""
         return {
             "code": finding.code,
             "name": finding.name,
@@ -179,7 +209,7 @@ class Report:
             "n_segments": finding.n_segments,
             "n_tokens": finding.n_tokens,
             "measured": {name: _number(value) for name, value in sorted(finding.measured.items())},
-            "baseline": "new",
+            "baseline": finding.baseline.value,
             "fingerprint": fingerprint(finding),
             "locations": [self._location(place) for place in finding.locations],
         }
@@ -194,6 +224,30 @@ class Report:
             "text": self.text_of(place),
             "note": place.note,
         }
+
+
+def hold_against(report: Report, baseline: Baseline, fail_on: Severity) -> Report:
+    """Return the report with each finding new or known; only new ones fail, internal errors always do."""
+    findings, told = compare(
+        report.findings, baseline, shards=_read_shards(report), rules=_sure_rules(report)
+    )
+    failed = any(f.baseline is BaselineState.NEW and f.severity.rank <= fail_on.rank for f in findings)
+    exit_code = 2 if report.internal_errors else int(failed)
+    return replace(report, findings=findings, baseline=told, exit_code=exit_code)
+
+
+def _read_shards(report: Report) -> set[str]:
+    """Return the shards that were read to their end; the empty name stands for all of them."""
+    unread = report.unread_shards
+    return {entry.path for entry in report.inputs} - unread | (set() if unread else {""})
+
+
+def _sure_rules(report: Report) -> set[str]:
+    """Return the rules whose silence means something: they looked everywhere, and none of them raised."""
+    if report.internal_errors:
+        return set()
+    looked = (rule for rule in report.rules if rule.status in (RuleStatus.FOUND, RuleStatus.CLEAN))
+    return {rule.code for rule in looked if not rule.reasons}
 
 
 def fingerprint(finding: Finding) -> str:

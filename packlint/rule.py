@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from packlint.finding import Confidence, Hits, Location, Severity
 from packlint.model.batch import PackBatch, ShardContext
+from packlint.model.manifest import Manifest
 from packlint.model.needs import Need
 from packlint.model.spec import DatasetSpec, Policy
 
@@ -155,12 +156,14 @@ class Dataset:
         policy: what was wanted.
         spec: conventions that all shards share.
         checked: counts over all shards: `n_packs`, `n_segments`, `n_tokens`, `n_padding`, `n_targets`.
+        manifests: what is declared beside the shards; none for data in memory, beside which nothing stands.
     """
 
     shards: tuple[str, ...]
     policy: Policy
     spec: DatasetSpec
     checked: Mapping[str, int]
+    manifests: tuple[Manifest, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,15 +12,18 @@ from packlint.config import Ignore, RunConfig, parse_config
 from packlint.engine.conclude import RuleSet, conclude
 from packlint.engine.plan import Plan, plan_shards
 from packlint.engine.tally import ShardResult, tally_fault
-from packlint.errors import ConfigError, UsageError
+from packlint.errors import ConfigError, UnreadableError, UsageError
 from packlint.executors import local
 from packlint.finding import Location, Severity
+from packlint.manifest.declarations import NO_MANIFESTS, Declarations
+from packlint.manifest.table import tokenizer_version
+from packlint.model.markers import ChatMarkers, end_of_turn_spec
 from packlint.model.spec import DatasetSpec, Policy
 from packlint.readers.shard import BLOCK_TOKENS, Fault, Settings, Shard
 from packlint.registry import find_rule, load_rules, rule_modules, select_codes
 from packlint.report import Report
 
-__all__ = ["check", "check_paths", "check_shards", "reader_settings"]
+__all__ = ["check", "check_paths", "check_shards", "plan_paths", "reader_settings"]
 
 
 def check(
@@ -30,7 +33,7 @@ def check(
     jobs: int = 1,
     **settings: Any,
 ) -> Report:
-    """Lint packed data: a path, a glob, a list of them, or data in memory.
+    """Lint packed data: a path, a glob, a URL, a list of them, or data in memory.
 
     Args:
         data: paths, or a `datasets.Dataset`, Arrow table, dict of arrays, list of rows, or an iterable of
@@ -70,7 +73,7 @@ def check_paths(
     """Lint files.
 
     Args:
-        paths: files, folders and globs.
+        paths: files, folders, globs and URLs.
         config: what the user declared.
         jobs: threads.
         block_tokens: tokens per batch; the report does not depend on it.
@@ -81,11 +84,16 @@ def check_paths(
         NoInputError: a path or glob matches nothing.
         UsageError: settings that make no sense.
     """
-    shards, broken = readers.open_shards(paths, reader_settings(config))
+    from packlint.manifest.lookup import load_manifests  # readers of files import pyarrow
+
+    manifests = load_manifests(paths, config.manifest)
+    shards, broken = readers.open_shards(paths, reader_settings(config, manifests.common_spec))
+    version = tokenizer_version(config.tokenizer) if config.tokenizer and manifests.by_candidate else ""
     return check_shards(
         shards,
         {name: str(error) for name, error in broken},
         config,
+        declarations=manifests.declare([shard.name for shard in shards], version),
         jobs=jobs,
         block_tokens=block_tokens,
         on_plan=on_plan,
@@ -102,11 +110,18 @@ def check_shards(
     block_tokens: int = BLOCK_TOKENS,
     on_plan: Callable[[Plan], None] | None = None,
     on_progress: Callable[[ShardResult], None] | None = None,
+    declarations: Declarations | None = None,
 ) -> Report:
-    """Lint shards that are open already; see `check_paths`."""
+    """Lint shards that are open already; see `check_paths`.
+
+    `declarations` is what stands beside them; none for data in memory.
+    """
     tokenizer = _tokenizer(config)
-    declared = config.spec.or_else(tokenizer.spec if tokenizer else DatasetSpec())
-    plan = plan_shards(shards, config, declared)
+    chat = _chat(config, tokenizer)
+    declared = _declared(config, tokenizer, chat)
+    beside = declarations or NO_MANIFESTS
+    plan = plan_shards(shards, config, declared, chat, beside.specs)
+    plan = replace(plan, manifests=None if declarations is None else beside.manifests)
     rules = _rule_set(config, plan.policy)
     if on_plan is not None:
         on_plan(plan)
@@ -116,13 +131,31 @@ def check_shards(
     _report_empty(results)
     for name, reason in unreadable.items():
         _add_fault(results.setdefault(name, ShardResult()), name, "SHD001", reason)
+    for name, reason in beside.missing.items():
+        _add_fault(results.setdefault(name, ShardResult()), name, "SHD006", reason)
     report = conclude(version=__version__, plan=plan, rules=rules, results=results, unreadable=unreadable)
     return replace(report, texts=_decode(report, tokenizer)) if tokenizer else report
 
 
-def reader_settings(config: RunConfig) -> Settings:
-    """Return what readers are told of the user's declarations."""
-    spec = config.spec
+def plan_paths(paths: Sequence[str], config: RunConfig) -> Plan:
+    """Return how the shards of some files are read, whatever is declared beside them.
+
+    Raises:
+        NoInputError: a path or glob matches nothing.
+        UnreadableError: a file is damaged.
+        UsageError: settings that make no sense.
+    """
+    shards, broken = readers.open_shards(paths, reader_settings(config))
+    for name, error in broken:
+        raise UnreadableError(f"{name}: {error}")
+    tokenizer = _tokenizer(config)
+    chat = _chat(config, tokenizer)
+    return plan_shards(shards, config, _declared(config, tokenizer, chat), chat)
+
+
+def reader_settings(config: RunConfig, manifest: DatasetSpec | None = None) -> Settings:
+    """Return what readers are told of the user's declarations, and after them of a manifest's."""
+    spec = config.spec.or_else(manifest or DatasetSpec())
     return Settings(
         columns=config.columns,
         max_seq_len=spec.max_seq_len.value if spec.max_seq_len else None,
@@ -132,12 +165,25 @@ def reader_settings(config: RunConfig) -> Settings:
     )
 
 
+def _declared(config: RunConfig, tokenizer: Any, chat: ChatMarkers | None) -> DatasetSpec:
+    told = tokenizer.spec if tokenizer else DatasetSpec()
+    return config.spec.or_else(end_of_turn_spec(chat)).or_else(told)
+
+
 def _tokenizer(config: RunConfig) -> Any:
     if config.tokenizer is None:
         return None
     from packlint.chat.tokenizer import load_tokenizer  # the `tokenizers` package is an extra
 
     return load_tokenizer(config.tokenizer)
+
+
+def _chat(config: RunConfig, tokenizer: Any) -> ChatMarkers | None:
+    if tokenizer is None and not (config.chat.get("format") or config.chat.get("markers")):
+        return None
+    from packlint.chat.declared import find_chat
+
+    return find_chat(config.chat, tokenizer)[0]
 
 
 def _decode(report: Report, tokenizer: Any) -> dict[Location, str]:

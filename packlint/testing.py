@@ -5,7 +5,8 @@
     report = lint({"input_ids": ..., "config": {"trainer": "trl", "profile": "sft"}})
 
 Columns bear the canonical names of `packlint.readers.shard.Role`; `config` is what packlint.toml holds, and
-`layout` may say what no column can (`padding`, `alignment`, `unit`, `nothing`, ...).
+`layout` may say what no column can (`padding`, `alignment`, `unit`, `nothing`, ...). For rules that look at
+whole data sets, `shards` says how many rows lie in each shard, and `manifest` what is declared beside them.
 """
 
 from __future__ import annotations
@@ -13,15 +14,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from packlint.chat.declared import find_chat
+from packlint.chat.tokenizer import load_tokenizer
 from packlint.config import RunConfig, parse_config, policy_from
 from packlint.engine.tally import count_batch
 from packlint.finding import Hits
+from packlint.manifest.table import FILE_NAME, SCHEMA, ManifestTable, parse_manifest
 from packlint.model.batch import PackBatch, Unit
 from packlint.model.contract import LabelAlignment, TrainerContract
+from packlint.model.manifest import Manifest
+from packlint.model.markers import end_of_turn_spec
 from packlint.model.spec import DatasetSpec, Policy
 from packlint.readers.canonical import build
 from packlint.readers.observe import observe
@@ -32,8 +39,9 @@ from packlint.registry import find_profile
 from packlint.rule import Dataset, DatasetRule, Example, Judgement, PackRule, Rule
 from packlint.trainers import declared_contract, find_contract
 
-__all__ = ["ColumnsShard", "check", "judge", "make_batch", "make_batches"]
+__all__ = ["ColumnsShard", "check", "judge", "judge_example", "make_batch", "make_batches"]
 
+_TOLD_APART = ("config", "layout", "manifest", "shards")
 _LAYOUT_TYPES = {"unit": Unit, "padding": PaddingMark, "alignment": LabelAlignment}
 
 
@@ -81,6 +89,7 @@ def make_batches(example: Example, block_tokens: int = 1 << 17) -> list[PackBatc
     shard = shard_of(example)
     config = config_of(example)
     contract = contract_of(config)
+    chat = find_chat(config.chat, load_tokenizer(config.tokenizer) if config.tokenizer else None)[0]
     ignore = config.spec.ignore_index.value if config.spec.ignore_index else IGNORE_INDEX
     everything = frozenset(shard.columns)
     seen = observe(shard.rows(shard.parts()[0], everything, 1 << 60), ignore)
@@ -89,11 +98,14 @@ def make_batches(example: Example, block_tokens: int = 1 << 17) -> list[PackBatc
         name=shard.name,
         index=0,
         layout=shard.layout,
-        declared=config.spec,
+        declared=config.spec.or_else(_manifest_table(example).spec).or_else(end_of_turn_spec(chat)),
         seen=seen,
         contract=contract,
         policy=policy_from(profile, find_profile(profile), config.policy),
+        chat=chat,
     )
+    if "manifest" in example:
+        reading = replace(reading, context=replace(reading.context, has_manifest=True))
     rows = shard.rows(shard.parts()[0], everything, block_tokens)
     built = [build(raw, reading)[0] for raw in rows]
     return [batch for batch in built if batch is not None]
@@ -106,8 +118,29 @@ def check(rule: type[Rule] | Rule, batch: PackBatch | Example, **options: Any) -
     return instance.check(batch if isinstance(batch, PackBatch) else make_batch(batch))
 
 
+def judge_example(
+    rule: type[DatasetRule[Any]] | DatasetRule[Any], example: Example, **options: Any
+) -> list[Judgement]:
+    """Return what a dataset rule says of an example, with its shards and its manifest."""
+    batches = make_batches(example)
+    if sizes := example.get("shards"):
+        edges = np.cumsum([0, *sizes]).tolist()
+        parts = [_rows_of(example, start, stop) for start, stop in pairwise(edges)]
+        batches = [batch for index, part in enumerate(parts) for batch in _as_shard(part, index)]
+    if "manifest" not in example:
+        return judge(rule, batches, **options)
+    table = _manifest_table(example)
+    indices = frozenset(batch.shard.index for batch in batches)
+    manifest = Manifest(name=FILE_NAME, fields=table.fields, counts=table.counts, shards=indices)
+    return judge(rule, batches, manifests=(manifest,), **options)
+
+
 def judge(
-    rule: type[DatasetRule[Any]] | DatasetRule[Any], batches: Sequence[PackBatch], **options: Any
+    rule: type[DatasetRule[Any]] | DatasetRule[Any],
+    batches: Sequence[PackBatch],
+    *,
+    manifests: tuple[Manifest, ...] = (),
+    **options: Any,
 ) -> list[Judgement]:
     """Return what a dataset rule says of some batches taken together, whatever its needs."""
     instance = rule(rule.Options(**options)) if isinstance(rule, type) else rule
@@ -122,13 +155,28 @@ def judge(
         policy=batches[0].policy if batches else Policy(),
         spec=batches[0].spec if batches else DatasetSpec(),
         checked=checked,
+        manifests=manifests,
     )
     return list(instance.judge(summary, dataset))
 
 
+def _rows_of(example: Example, start: int, stop: int) -> Example:
+    columns = {name: rows[start:stop] for name, rows in example.items() if name not in _TOLD_APART}
+    return {**columns, **{name: example[name] for name in ("config", "layout") if name in example}}
+
+
+def _as_shard(example: Example, index: int) -> list[PackBatch]:
+    found = make_batches(example)
+    return [replace(b, shard=replace(b.shard, name=f"shard-{index}", index=index)) for b in found]
+
+
+def _manifest_table(example: Example) -> ManifestTable:
+    return parse_manifest({"schema": SCHEMA, **example.get("manifest", {})})
+
+
 def shard_of(example: Example) -> ColumnsShard:
     """Return an example as a shard."""
-    columns = {Role(name): rows for name, rows in example.items() if name not in ("config", "layout")}
+    columns = {Role(name): rows for name, rows in example.items() if name not in _TOLD_APART}
     told: dict[str, Any] = {
         name: _LAYOUT_TYPES[name](value) if name in _LAYOUT_TYPES else value
         for name, value in example.get("layout", {}).items()

@@ -56,8 +56,13 @@ def columns(case_id: str, **more: Any) -> dict[str, Any]:
     return {"input_ids": [CASES[case_id]["ids"]], **{name: [value] for name, value in more.items()}}
 
 
-A1, B1, B3, C1, D1, F1, G1, H1, H3, K1 = (
-    CASES[name] for name in ("A1", "B1", "B3", "C1", "D1", "F1", "G1", "H1", "H3", "K1")
+def chat(**headers: int) -> dict[str, Any]:
+    """Declare a chat format: one id begins the turn of each speaker, the end id ends it."""
+    return {"markers": {**{name: [token] for name, token in headers.items()}, "end": SPECIALS["eos_ids"]}}
+
+
+A1, B1, B2, B3, C1, C2, D1, F1, G1, H1, H3, K1, O1 = (
+    CASES[name] for name in ("A1", "B1", "B2", "B3", "C1", "C2", "D1", "F1", "G1", "H1", "H3", "K1", "O1")
 )
 D1_LENGTHS = lengths(D1["truth"])
 K1_IDS = [list(range(10 * i + 10, 10 * i + 10 + n)) for i, n in enumerate(K1["lens"])]
@@ -87,6 +92,17 @@ TABLE = {
         others={"BND005"},
         numbers=(("BND005", "n_hits", 2), ("BND005", "n_tokens", 2)),
     ),
+    "B2": Case(
+        columns=columns("B2", seq_lens=lengths(B2["truth"])),
+        settings={
+            "profile": "sft",
+            "trainer_contract": {"isolates_by": ["boundary_tokens"], "scans_for_end_token": True},
+            "spec": SPECIALS,
+        },
+        errors={"BND007"},
+        numbers=(("BND007", "n_hits", 1),),
+        says={"BND007": "1 sample in two or more, in pack 0 before token 3"},
+    ),
     "B3": Case(
         columns=columns("B3", seq_lens=lengths(B3["truth"])),
         settings={
@@ -101,6 +117,18 @@ TABLE = {
         settings={"profile": "sft", "trainer": "transformers", "spec": SPECIALS},
         errors={"TGT010"},
         says={"TGT010": "t+2"},
+    ),
+    "C2": Case(
+        columns=columns("C2", labels=C2["labels"], seq_lens=[6]),
+        right=columns("C2", labels=[-100] * 3 + C2["ids"][3:], seq_lens=[6]),
+        settings={
+            "profile": "sft",
+            "trainer": "trl",
+            "spec": SPECIALS,
+            "chat": chat(user=1, assistant=52),
+        },
+        errors={"TGT012"},
+        numbers=(("TGT012", "n_hits", 1), ("TGT012", "clipped", 1)),
     ),
     "D1": Case(
         columns=columns("D1", labels=D1["targets"], seq_lens=D1_LENGTHS),
@@ -121,13 +149,25 @@ TABLE = {
     ),
     "F1": Case(
         columns=columns("F1", labels=F1["labels"], attention_mask=[1] * 5 + [0, 0]),
-        settings={"profile": "sft", "trainer": "transformers", "spec": {**SPECIALS, "pad_id": 2}},
+        settings={
+            "profile": "sft",
+            "trainer": "transformers",
+            "spec": {**SPECIALS, "pad_id": 2},
+            "chat": chat(user=1, assistant=51),
+        },
+        errors={"TGT009"},
         others={"SPC006"},
         numbers=(("SPC006", "n_hits", 1),),
+        says={"TGT009": F1["find"]},
     ),
     "G1": Case(
         columns=columns("G1", labels=G1["labels"], seq_lens=lengths(G1["truth"])),
-        settings={"profile": "sft", "trainer": "trl", "spec": {**SPECIALS, "max_sample_len": 5}},
+        settings={
+            "profile": "sft",
+            "trainer": "trl",
+            "spec": {**SPECIALS, "max_sample_len": 5},
+            "chat": chat(user=1, assistant=55),
+        },
         others={"TGT008"},
         numbers=(("TGT008", "n_hits", 1),),
     ),
@@ -155,8 +195,16 @@ TABLE = {
             "spec": {"max_seq_len": K1["L"], "packed": True},
             "columns": {},
         },
-        others={"FIL001", "FIL007"},
-        says={"FIL001": "24 of 48"},
+        others={"FIL001", "FIL002", "FIL007"},
+        numbers=(("FIL002", "packs", 6), ("FIL002", "bound", 3)),
+        says={"FIL001": "24 of 48", "FIL002": "no packer can use fewer than 3"},
+    ),
+    "O1": Case(
+        columns={"input_ids": [list(range(10, 10 + O1["L"]))], "seq_lens": [O1["lens"]]},
+        right={"input_ids": [list(range(10, 10 + O1["L"]))], "seq_lens": [[O1["L"]]]},
+        settings={"profile": "long-context", "trainer": "torchtune"},
+        errors={"CTX001", "CTX002"},
+        says={"CTX002": "the longest sample has 2 tokens in rows of 32"},
     ),
 }
 for number, (cu, fault) in enumerate(zip(CASES["B5"]["cu"], CASES["B5"]["find"], strict=True)):

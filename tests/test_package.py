@@ -45,6 +45,9 @@ def test_wheel_holds_every_source_file_and_its_data(wheel_names: set[str]) -> No
         "packlint_rules/py.typed",
         "packlint_rules/profiles/pretrain.toml",
         "packlint_rules/profiles/sft.toml",
+        "packlint_rules/profiles/long-context.toml",
+        "packlint_rules/profiles/strict.toml",
+        "packlint/reporters/schema/manifest-v1.json",
         "packlint/reporters/schema/report-v1.json",
     } <= wheel_names
     assert any(name.endswith("licenses/LICENSE") for name in wheel_names)

@@ -26,10 +26,16 @@ class Tokenizer:
     Args:
         spec: what the tokenizer says of the conventions.
         n_ids: ids run from 0 to this, exclusive.
+        template: text of the chat template, or empty.
+        template_source: name of the file that it stands in.
+        added_tokens: ids of tokens that are never split, by their text.
     """
 
     spec: DatasetSpec
     n_ids: int
+    template: str
+    template_source: str
+    added_tokens: Mapping[str, int] = field(repr=False)
     _inner: Any = field(repr=False)
     _pieces: dict[int, str] = field(default_factory=dict, repr=False)
 
@@ -41,6 +47,23 @@ class Tokenizer:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the text of each id by itself, its leading space kept."""
         return [self._piece(i) for i in ids]
+
+    def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return ids and the characters `[start, stop)` that each stands for; nothing is added."""
+        encoding = self._inner.encode(text, add_special_tokens=False)
+        return list(encoding.ids), list(encoding.offsets)
+
+    def encode_plain(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the same, with special tokens split like any other text."""
+        self._inner.encode_special_tokens = True
+        try:
+            return self.encode(text)
+        finally:
+            self._inner.encode_special_tokens = False
+
+    def vocabulary(self) -> dict[str, int]:
+        """Return all ids by the token as the vocabulary writes it (`Ċ` or `<0x0A>` for a line break)."""
+        return dict(self._inner.get_vocab(with_added_tokens=True))
 
     def _is_known(self, token_id: int) -> bool:
         return 0 <= token_id < self.n_ids and self._inner.id_to_token(token_id) is not None
@@ -87,7 +110,24 @@ def _load(path: str) -> Tokenizer:
     except Exception as error:  # `tokenizers` raises plain Exception for a file it cannot parse
         raise UsageError(f"tokenizer {path}: cannot be read: {error}") from None
     n_ids = max(inner.get_vocab(with_added_tokens=True).values(), default=-1) + 1
-    return Tokenizer(_spec(file.parent, inner, n_ids), n_ids, inner)
+    template, source = _template(file.parent)
+    added = {token.content: i for i, token in inner.get_added_tokens_decoder().items()}
+    return Tokenizer(_spec(file.parent, inner, n_ids), n_ids, template, source, added, inner)
+
+
+def _template(folder: Path) -> tuple[str, str]:
+    """Return the chat template and where it stands; a file of its own wins, as in transformers."""
+    file = folder / "chat_template.jinja"
+    if file.is_file():
+        try:
+            return file.read_text(encoding="utf-8"), file.name
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{file.name}: cannot be read: {error}") from None
+    stored = _table(folder / "tokenizer_config.json").get("chat_template")
+    if isinstance(stored, list):  # several templates by name; the one called default is the chat
+        named = {entry.get("name"): entry.get("template") for entry in stored if isinstance(entry, dict)}
+        stored = named.get("default")
+    return (stored, "tokenizer_config.json") if isinstance(stored, str) else ("", "")
 
 
 def _spec(folder: Path, inner: Any, n_ids: int) -> DatasetSpec:

@@ -10,19 +10,31 @@ from typing import Any
 
 import rich_click as click
 
-from packlint.cli.options import run_config, settings_options, show_options, spec_options
+from packlint.cli.job_summary import append_job_summary
+from packlint.cli.options import (
+    find_baseline,
+    rule_options,
+    run_config,
+    settings_options,
+    show_options,
+    spec_options,
+)
 from packlint.cli.outputs import Output, parse_outputs, save
 from packlint.cli.progress import ScanProgress, wants_progress
 from packlint.cli.screen import color_option, paper_for, wants_color, write
 from packlint.config import RunConfig
-from packlint.report import Report
-from packlint.reporters import render
+from packlint.errors import PacklintError
+from packlint.finding import Severity
+from packlint.report import Report, hold_against
+from packlint.reporters import NEED_PAGES, REPORTERS, USUAL_FILES, render
 from packlint.reporters.presentation import Advice, Presentation
+from packlint.reporters.rule_page import RulePage
 
-__all__ = ["command", "present", "scan"]
+__all__ = ["command", "n_cpus", "present", "scan"]
 
 
-def _n_cpus() -> int:
+def n_cpus() -> int:
+    """Return how many CPUs this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -30,11 +42,11 @@ def _n_cpus() -> int:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @settings_options
 @click.option(
-    "--select", multiple=True, metavar="CODE,...", help="Rules to run, instead of the configuration's."
+    "--manifest",
+    metavar="FILE",
+    help="What was declared of the shards, instead of the nearest packlint-manifest.json.",
 )
-@click.option(
-    "--ignore", multiple=True, metavar="CODE,...", help="Rules to leave out, besides the configuration's."
-)
+@rule_options
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "info"]),
@@ -45,8 +57,20 @@ def _n_cpus() -> int:
     "--output",
     multiple=True,
     metavar="FORMAT[=FILE]",
-    help="terminal or json, to a file or to standard output (repeatable; all come from one scan).",
+    help=f"{', '.join(REPORTERS)}: to a file, or to standard output (repeatable; all come from one scan).",
 )
+@click.option(
+    "--output-dir",
+    metavar="DIR",
+    help=f"Write the usual set here: {', '.join(USUAL_FILES.values())}.",
+)
+@click.option(
+    "--baseline",
+    "baseline_file",
+    metavar="FILE",
+    help="Findings that are known and do not fail, instead of the nearest .packlint-baseline.json.",
+)
+@click.option("--no-baseline", is_flag=True, help="Know no finding.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.  [default: number of CPUs]")
 @spec_options
 @click.option(
@@ -57,6 +81,9 @@ def _n_cpus() -> int:
 def command(
     paths: tuple[str, ...],
     output: tuple[str, ...],
+    output_dir: str | None,
+    baseline_file: str | None,
+    no_baseline: bool,
     jobs: int | None,
     exit_zero: bool,
     quiet: bool,
@@ -64,23 +91,31 @@ def command(
     color: str,
     **settings: Any,
 ) -> int:
-    """Check packed shards: files, folders and globs.
+    """Check packed shards: files, folders, globs and URLs (s3://, gs://, hf://, https://).
 
     Exit code: 0 clean, 1 findings at or above --fail-on, 2 usage, configuration or internal error,
     3 a path matched nothing.
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose exclude each other")
-    outputs = parse_outputs(output)
+    if baseline_file and no_baseline:
+        raise click.UsageError("--baseline and --no-baseline exclude each other")
+    outputs = parse_outputs(output, output_dir)
     repeated = show_options(settings)
-    config = run_config(settings.pop("config_file"), **settings)
-    report = scan(paths, config, jobs=jobs or _n_cpus(), quiet=quiet, color=color)
+    config_file = settings.pop("config_file")
+    config = run_config(config_file, **settings)
+    baseline = None if no_baseline else find_baseline(baseline_file, config_file)
+    report = scan(paths, config, jobs=jobs or n_cpus(), quiet=quiet, color=color)
+    if baseline is not None:
+        report = hold_against(report, baseline, Severity(config.fail_on))
     shown = replace(
-        present(report, config, color, paths), quiet=quiet, verbose=verbose, show_options=repeated
+        present(report, config, color, paths),
+        quiet=quiet,
+        verbose=verbose,
+        show_options=repeated,
+        pages=_pages(outputs),
     )
-    saved = replace(shown, width=100, color=False, unicode=True)
-    save(outputs, lambda target: render(target.format, report, saved))
-    _print(outputs, report, shown)
+    _deliver(outputs, report, shown)
     for line in report.internal_errors:
         print(f"packlint: internal error: {paper_for('never').show(line)}", file=sys.stderr)
     return 0 if exit_zero and report.exit_code == 1 else report.exit_code
@@ -111,10 +146,33 @@ def present(report: Report, config: RunConfig, color: str, paths: Sequence[str])
     )
 
 
-def _print(outputs: Sequence[Output], report: Report, shown: Presentation) -> None:
+def _deliver(outputs: Sequence[Output], report: Report, shown: Presentation) -> None:
+    """Write all outputs: files first, so that a broken pipe loses none of them."""
+    saved = replace(shown, width=100, color=False, unicode=True)
+    save(outputs, lambda target: render(target.format, report, saved))
+    has_annotations = any(output.format == "github" for output in outputs)
+    if has_annotations:
+        append_job_summary(report, saved)
     for output in outputs:
         if output.file is None:
-            write(render(output.format, report, shown))
+            text = render(output.format, report, shown)
+            is_log = has_annotations and output.format != "github"
+            write(_shielded(text) if is_log else text)
+
+
+def _shielded(text: str) -> str:
+    from packlint.reporters.github import shielded
+
+    return shielded(text)
+
+
+def _pages(outputs: Sequence[Output]) -> dict[str, RulePage]:
+    """Return the pages of all rules where a format carries them."""
+    if not any(output.format in NEED_PAGES for output in outputs):
+        return {}
+    from packlint.cli.catalogue import read_catalogue
+
+    return {page.code: page for page in read_catalogue().pages}
 
 
 def _decoder(config: RunConfig) -> Any:
@@ -129,7 +187,11 @@ def _typed_paths(paths: Sequence[str]) -> dict[str, str]:
     """Return what to type for each shard: the report's names are relative to the inputs, not to here."""
     from packlint.readers.discover import discover
 
-    return {c.name: _from_here(str(c.path)) for c in discover(paths)}
+    try:
+        found = discover(paths)
+    except PacklintError:  # the inputs went away while they were read; the report stands
+        return {}
+    return {c.name: c.source.shown if c.source.is_remote else _from_here(c.source.location) for c in found}
 
 
 def _from_here(path: str) -> str:

@@ -22,5 +22,8 @@ def command(color: str) -> None:
         paper.hang((reader.format, "bold"), reader.title, column=column)
     paper.hang(("memory", "bold"), "data in memory, by packlint.check(…) in Python", column=column)
     paper.blank()
-    paper.line("All of them come with packlint; none needs an extra. Shards are recognised by their content.")
+    paper.line(
+        "Shards are recognised by their content. What needs a package beside packlint says which extra."
+    )
+    paper.line("Each may lie behind a URL: s3:// gs:// hf:// https://, with the extras s3, gcs, hf and http.")
     write(paper.text())

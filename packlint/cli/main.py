@@ -19,11 +19,13 @@ EXIT_USAGE, EXIT_NO_INPUT, EXIT_INTERRUPTED = 2, 3, 130
 
 COMMANDS: dict[str, str] = {
     "check": "Check packed shards and report what is wrong.",
+    "baseline": "Write down today's findings, so that only new ones fail.",
     "show": "Draw one pack: segments, targets, padding, and what is wrong with it.",
     "rules": "List all rules.",
     "explain": "Explain a rule: what it checks, why it matters, how to fix.",
     "formats": "List the formats that can be read.",
     "trainers": "List how each trainer reads a shard.",
+    "manifest": "Write down what shards are: measured, and what you say of them.",
     "demo": "Write a small faulty data set, check it, and say what to do next.",
 }
 """One line on each command; its module in this package has the same name and a command `command`."""

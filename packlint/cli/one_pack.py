@@ -20,11 +20,12 @@ from packlint.model.needs import missing
 from packlint.model.spec import DatasetSpec
 from packlint.readers import open_shards
 from packlint.readers.canonical import build
-from packlint.readers.shard import BLOCK_TOKENS, Part, Ragged, RawRows, Role, Settings
+from packlint.readers.shard import BLOCK_TOKENS, Part, Ragged, RawRows, Role
 from packlint.registry import load_rules, rule_modules
 from packlint.report import Report
 from packlint.reporters.pack_view import Fault
 from packlint.rule import PackRule
+from packlint.session import reader_settings
 
 __all__ = ["OnePack", "read_pack"]
 
@@ -56,9 +57,7 @@ def read_pack(path: str, pack: int, config: RunConfig, declared: DatasetSpec) ->
         UsageError: more than one shard is there, or the shard has no such pack.
         UnreadableError: the shard is damaged.
     """
-    window = config.spec.max_seq_len
-    settings = Settings(columns=config.columns, max_seq_len=window.value if window else None)
-    shards, broken = open_shards([path], settings)
+    shards, broken = open_shards([path], reader_settings(config))
     if broken:
         raise broken[0][1]
     if len(shards) > 1:

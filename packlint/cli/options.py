@@ -10,10 +10,19 @@ from typing import Any, TypeVar
 
 import rich_click as click
 
-from packlint.config import Ignore, RunConfig, find_config, read_config, spec_from
+from packlint.baseline import FILE_NAME, Baseline, read_baseline
+from packlint.config import Ignore, RunConfig, find_config, find_config_file, read_config, spec_from
 from packlint.model.spec import Origin
 
-__all__ = ["comma_list", "run_config", "settings_options", "show_options", "spec_options"]
+__all__ = [
+    "comma_list",
+    "find_baseline",
+    "rule_options",
+    "run_config",
+    "settings_options",
+    "show_options",
+    "spec_options",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,10 +42,59 @@ def settings_options(command: F) -> F:
             "--tokenizer", metavar="FILE", help="tokenizer.json or its folder: text and special ids."
         ),
         click.option("--trainer", metavar="NAME", help="Who will read it; `packlint trainers` lists them."),
-        click.option("--profile", metavar="NAME", help="What is wanted of the data: pretrain, sft."),
+        click.option(
+            "--profile",
+            metavar="NAME",
+            help="What is wanted of the data: pretrain, sft, long-context, strict.",
+        ),
     ):
         command = option(command)
     return command
+
+
+def rule_options(command: F) -> F:
+    """Add `--select` and `--ignore`."""
+    for option in (
+        click.option(
+            "--ignore",
+            multiple=True,
+            metavar="CODE,...",
+            help="Rules to leave out, besides the configuration's.",
+        ),
+        click.option(
+            "--select",
+            multiple=True,
+            metavar="CODE,...",
+            help="Rules to run, instead of the configuration's.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def find_baseline(file: str | None, config_file: str | None) -> Baseline | None:
+    """Return the baseline that was named, else the nearest from here up to the configuration's folder.
+
+    Args:
+        file: what `--baseline` says.
+        config_file: what `--config` says; its folder is looked into after the working directory.
+
+    Raises:
+        ConfigError: the file cannot be read or is no baseline.
+    """
+    if file is not None:
+        return read_baseline(Path(file))
+    here = Path.cwd()
+    found = Path(config_file).absolute() if config_file else find_config_file(here)
+    folders = [here, *here.parents]
+    if found and found.parent in folders:
+        folders = folders[: folders.index(found.parent) + 1]
+    elif found:
+        folders = [here, found.parent]
+    for folder in folders:
+        if (folder / FILE_NAME).is_file():
+            return read_baseline(folder / FILE_NAME)
+    return None
 
 
 def spec_options(command: F) -> F:
@@ -67,6 +125,7 @@ def run_config(
     profile: str | None = None,
     trainer: str | None = None,
     tokenizer: str | None = None,
+    manifest: str | None = None,
     fail_on: str | None = None,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
@@ -84,6 +143,7 @@ def run_config(
         config,
         trainer=trainer or config.trainer,
         tokenizer=tokenizer or config.tokenizer,
+        manifest=manifest or config.manifest,
         fail_on=fail_on or config.fail_on,
         ignore=config.ignore + ignored,
         spec=declared.or_else(config.spec),

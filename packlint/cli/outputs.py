@@ -1,14 +1,15 @@
-"""`--output FORMAT[=FILE]`: which formats go where."""
+"""`--output FORMAT[=FILE]` and `--output-dir DIR`: which formats go where."""
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from packlint.errors import UsageError
-from packlint.reporters import REPORTERS
+from packlint.reporters import REPORTERS, USUAL_FILES
 
 __all__ = ["Output", "parse_outputs", "save"]
 
@@ -21,24 +22,43 @@ class Output:
     file: str | None = None
 
 
-def parse_outputs(values: Sequence[str]) -> tuple[Output, ...]:
+def parse_outputs(values: Sequence[str], folder: str | None = None) -> tuple[Output, ...]:
     """Return the outputs; the terminal report is added where nothing else takes standard output.
+
+    Args:
+        values: what each `--output` says.
+        folder: what `--output-dir` says; the folder is made.
 
     Raises:
         UsageError: an unknown format, two outputs on standard output, or two in one file.
     """
     outputs = [_parse(value) for value in values]
-    shown = [output.format for output in outputs if output.file is None]
-    if len(shown) > 1:
-        raise UsageError(
-            f"--output {shown[0]} and --output {shown[1]} both go to standard output; give one a file"
-        )
-    files = [output.file for output in outputs if output.file is not None]
+    _check_standard_output([output.format for output in outputs if output.file is None])
+    if folder is not None:
+        outputs += _usual_outputs(folder)
+    files = [os.path.normpath(output.file) for output in outputs if output.file is not None]
     if len(set(files)) < len(files):
-        raise UsageError("two --output name the same file")
-    if not shown:
+        raise UsageError("two outputs go to the same file")
+    if not any(output.file is None and output.format != "github" for output in outputs):
         outputs.append(Output("terminal"))
-    return tuple(outputs)
+    # Annotations come last in a log: a host shows them apart, and people read the report.
+    return tuple(sorted(outputs, key=lambda output: output.format == "github"))
+
+
+def _check_standard_output(formats: Sequence[str]) -> None:
+    """Refuse two outputs that would mix; annotations may follow the terminal report in a log."""
+    if len(formats) > 1 and sorted(formats) != ["github", "terminal"]:
+        raise UsageError(
+            f"--output {formats[0]} and --output {formats[1]} both go to standard output; give one a file"
+        )
+
+
+def _usual_outputs(folder: str) -> list[Output]:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--output-dir {folder}: {error.strerror}") from None
+    return [Output(name, str(Path(folder) / file)) for name, file in USUAL_FILES.items()]
 
 
 def save(outputs: Sequence[Output], render: Callable[[Output], str]) -> None:

@@ -79,7 +79,7 @@ def _findings(plan: Plan, rules: RuleSet, results: Mapping[str, ShardResult]) ->
     for name in sorted(results):
         for rule in rules.active:
             tally = results[name].tallies.get(rule.meta.code)
-            if tally is None or tally.n_hits == 0 or isinstance(rule, DatasetRule):
+            if tally is None or tally.n_hits == 0:  # a dataset rule's hits are the reader's own faults
                 continue
             found.append(_finding(rule, tally, name, contexts.get(name), results[name].counts, rules))
     return found
@@ -153,6 +153,7 @@ def _judge(plan: Plan, rules: RuleSet, total: ShardResult) -> list[Finding]:
         policy=plan.policy,
         spec=_common_values(plan.shards),
         checked=total.counts,
+        manifests=plan.manifests,
     )
     context = plan.shards[0].reading.context if plan.shards else None
     found = []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 from packlint.config import RunConfig, policy_from
@@ -12,6 +12,8 @@ from packlint.engine.scan import ShardPlan
 from packlint.engine.tally import count_batch
 from packlint.errors import UnreadableError
 from packlint.model.contract import TrainerContract
+from packlint.model.manifest import Manifest
+from packlint.model.markers import ChatMarkers
 from packlint.model.spec import DatasetSpec, Policy
 from packlint.readers.canonical import build
 from packlint.readers.observe import Observations, observe
@@ -44,12 +46,14 @@ class Plan:
         profile: the policy, and why it was chosen.
         policy: the same as rules see it.
         trainer_source: `config` or `format`.
+        manifests: what is declared beside the shards, by their places in `shards`; none in memory.
     """
 
     shards: tuple[ShardPlan, ...]
     profile: ProfileReport
     policy: Policy
     trainer_source: str
+    manifests: tuple[Manifest, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -63,24 +67,36 @@ class _Group:
     contract: TrainerContract | None = None
 
 
-def plan_shards(shards: Sequence[Shard], config: RunConfig, declared: DatasetSpec) -> Plan:
+def plan_shards(
+    shards: Sequence[Shard],
+    config: RunConfig,
+    declared: DatasetSpec,
+    chat: ChatMarkers | None = None,
+    manifest_specs: Mapping[str, DatasetSpec] | None = None,
+) -> Plan:
     """Look at a few rows of each layout and settle how every shard is read.
 
     Args:
         shards: all shards of the run.
         config: what the user declared.
         declared: conventions from config and tokenizer.
+        chat: how a chat is written in ids, or none.
+        manifest_specs: conventions from a manifest, by name of the shard; the config's win over them.
     """
+    specs = (manifest_specs or {}).items()
+    told = {name: config.spec.or_else(spec).or_else(declared) for name, spec in specs}
     ordered = sorted(shards, key=lambda shard: shard.name)
     groups = _groups(ordered)
     for group in groups.values():
-        _look(group, config, declared)
-    profile = _profile(groups.values(), config, declared)
+        _look(group, config, told.get(group.shards[0].name, declared))
+    profile = _profile(groups.values(), config, declared, told)
     policy = policy_from(profile.name, find_profile(profile.name), config.policy)
     plans = []
     for index, shard in enumerate(ordered):
         group = groups[_key(shard)]
-        reading = _settle(shard, index, group, declared, policy)
+        reading = _settle(shard, index, group, told.get(shard.name, declared), policy, chat)
+        if shard.name in told:
+            reading = replace(reading, context=replace(reading.context, has_manifest=True))
         roles = frozenset(group.layout.columns) - {Role.SAMPLE_IDS}
         plans.append(ShardPlan(shard, reading, roles))
     source = "config" if config.trainer else "format"
@@ -143,7 +159,14 @@ def _contract(layout: Layout, config: RunConfig) -> TrainerContract | None:
     return CONTRACTS.get(layout.trainer) if layout.trainer else None
 
 
-def _settle(shard: Shard, index: int, group: _Group, declared: DatasetSpec, policy: Policy) -> Reading:
+def _settle(
+    shard: Shard,
+    index: int,
+    group: _Group,
+    declared: DatasetSpec,
+    policy: Policy,
+    chat: ChatMarkers | None = None,
+) -> Reading:
     return settle(
         name=shard.name,
         index=index,
@@ -152,10 +175,13 @@ def _settle(shard: Shard, index: int, group: _Group, declared: DatasetSpec, poli
         seen=group.seen,
         contract=group.contract,
         policy=policy,
+        chat=chat,
     )
 
 
-def _profile(groups: Iterable[_Group], config: RunConfig, declared: DatasetSpec) -> ProfileReport:
+def _profile(
+    groups: Iterable[_Group], config: RunConfig, declared: DatasetSpec, told: Mapping[str, DatasetSpec]
+) -> ProfileReport:
     if config.profile:
         return ProfileReport(name=config.profile, source="config", why=config.source or "declared")
     counts: Counter[str] = Counter()
@@ -164,7 +190,8 @@ def _profile(groups: Iterable[_Group], config: RunConfig, declared: DatasetSpec)
         has_loss |= group.seen.has_loss
         if not group.shards:
             continue
-        reading = _settle(group.shards[0], 0, group, declared, Policy())
+        first = group.shards[0]
+        reading = _settle(first, 0, group, told.get(first.name, declared), Policy())
         for raw in group.sample:
             batch, _ = build(raw, reading)
             if batch is not None:

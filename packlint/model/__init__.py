@@ -5,6 +5,15 @@
     batch.py        PackBatch: many packs, end to end in flat arrays
     isolation.py    who can see whom, in closed form
     contract.py     how a trainer reads a shard
+    roles.py        who speaks: role, part and turn of every token, and the answers
+    markers.py      the markers of a chat format, as ids
+    marker_table.py the same as arrays
+    events.py       where the markers stand
+    turns.py        ids to roles
+    template.py     what a chat template writes around turns; broken_turns.py what it cannot have written
+    spellings.py    special tokens written as ordinary text
+    pairs.py        chosen and rejected answers side by side
+    expected.py     which tokens the policy wants as targets, given who speaks
     spec.py         conventions with their origin; policy
     needs.py        what a rule may need, and the reason when it is not there
 

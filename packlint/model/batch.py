@@ -21,8 +21,12 @@ from packlint.model.arrays import BoolArray, Int64Array, IntArray, WeightArray, 
 from packlint.model.boundaries import Boundaries
 from packlint.model.contract import BoundarySource, TrainerContract
 from packlint.model.derived import derived
+from packlint.model.expected import Expected, expected_targets
+from packlint.model.markers import ChatMarkers
+from packlint.model.roles import Roles
 from packlint.model.spans import Spans
 from packlint.model.spec import DatasetSpec, Policy
+from packlint.model.turns import find_roles
 
 __all__ = [
     "MaskKind",
@@ -34,6 +38,9 @@ __all__ = [
     "Unit",
     "find_position_breaks",
 ]
+
+_CHUNK = 1 << 16
+"""Values worked on at a time where a whole temporary array would cost more than the work."""
 
 
 class Unit(StrEnum):
@@ -117,6 +124,8 @@ class ShardContext:
         contract: how the trainer reads it; none when no trainer is known.
         policy: what was wanted.
         has_sample_ids: segments can be led back to source samples.
+        has_manifest: a manifest declares how the shard was packed.
+        chat: how a chat is written in ids; none when no chat format is known.
     """
 
     name: str
@@ -126,6 +135,8 @@ class ShardContext:
     contract: TrainerContract | None
     policy: Policy
     has_sample_ids: bool = False
+    has_manifest: bool = False
+    chat: ChatMarkers | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -226,9 +237,13 @@ class PackBatch:
         """Flat places of targets whose label id is another than their token's; empty without label ids."""
         if self.label_ids is None or self.is_target is None:
             return empty_int64()
-        differs = self.label_ids != self.tokens
-        differs &= self.is_target
-        return np.flatnonzero(differs)
+        found = [empty_int64()]
+        for start in range(0, self.n_tokens, _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            differs = self.label_ids[chunk] != self.tokens[chunk]
+            differs &= self.is_target[chunk]
+            found.append(np.flatnonzero(differs) + start)
+        return np.concatenate(found)
 
     @derived
     def targets_per_segment(self) -> Int64Array:
@@ -291,6 +306,28 @@ class PackBatch:
         """Flat places of real tokens that are `bos_id`."""
         return self.places_of(*([self.spec.bos_id.value] if self.spec.bos_id else ()))
 
+    @derived
+    def roles(self) -> Roles | None:
+        """Who speaks; none when no chat format is known."""
+        chat = self.shard.chat
+        if chat is None:
+            return None
+        return find_roles(self.tokens, self.segments.starts, self.segments.stops, chat, self.token_range)
+
+    @derived
+    def expected(self) -> Expected | None:
+        """Which tokens the policy wants as targets; none when no chat format is known."""
+        if self.roles is None or self.shard.chat is None:
+            return None
+        return expected_targets(
+            self.roles,
+            self.policy.targets,
+            self.shard.chat.train_on,
+            real=self.real,
+            targets=self.targets,
+            segment_stops=self.segments.stops,
+        )
+
     def places_of(self, *ids: int) -> Int64Array:
         """Return the flat places, rising, of real tokens with one of the ids."""
         low, high = self.token_range
@@ -323,4 +360,10 @@ def find_position_breaks(positions: IntArray) -> Int64Array:
         return empty_int64()
     if positions.dtype.itemsize < 4:
         positions = positions.astype(np.int32)  # a restart after position 255 of uint8 must not wrap to 1
-    return np.append(0, np.flatnonzero(positions[1:] - positions[:-1] != 1) + 1)
+    found = [np.zeros(1, np.int64)]
+    step = np.empty(min(_CHUNK, positions.size), positions.dtype)  # one small buffer: no fresh pages to touch
+    for start in range(1, positions.size, _CHUNK):
+        stop = min(start + _CHUNK, positions.size)
+        np.subtract(positions[start:stop], positions[start - 1 : stop - 1], out=step[: stop - start])
+        found.append(np.flatnonzero(step[: stop - start] != 1) + start)
+    return np.concatenate(found)

@@ -31,6 +31,7 @@ class Need(StrEnum):
     END_IDS = "end_ids"
     VOCAB_SIZE = "vocab_size"
     MAX_SEQ_LEN = "max_seq_len"
+    ROLES = "roles"
 
 
 _REASONS: dict[Need, tuple[Callable[[PackBatch], bool], str]] = {
@@ -76,6 +77,10 @@ _REASONS: dict[Need, tuple[Callable[[PackBatch], bool], str]] = {
         "unknown; give [spec] vocab_size or --tokenizer",
     ),
     Need.MAX_SEQ_LEN: (lambda b: b.spec.max_seq_len is not None, "unknown; give [spec] max_seq_len"),
+    Need.ROLES: (
+        lambda b: b.shard.chat is not None,
+        "no chat format is known; give --tokenizer or [chat]",
+    ),
 }
 
 

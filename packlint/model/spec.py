@@ -84,12 +84,16 @@ class DatasetSpec:
 
 
 class TargetPolicy(StrEnum):
-    """Which tokens may be targets."""
+    """Which tokens may be targets.
+
+    `flagged`: each answer is either learnt as a whole or not at all, as flags of its message said.
+    """
 
     ALL = "all"
     COMPLETION = "completion"
     ASSISTANT = "assistant"
     LAST_ASSISTANT = "last_assistant"
+    FLAGGED = "flagged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +109,8 @@ class Policy:
         wants_end_token: every whole sample ends in an end token.
         wants_boundary_token: some token stands between two samples.
         padding_only_at_end: padding is one tail of the pack.
-        recovers_samples: findings must be traceable to source samples.
+        promises_long_context: rows are long for the sake of samples that fill them, not of throughput.
+        pairs_samples: samples come in pairs of one prompt, a chosen and a rejected answer side by side.
         off: codes of rules that the profile turns off.
         severities: severity by rule code, where it differs from the rule's own.
     """
@@ -118,5 +123,7 @@ class Policy:
     wants_end_token: bool = True
     wants_boundary_token: bool = False
     padding_only_at_end: bool = True
+    promises_long_context: bool = False
+    pairs_samples: bool = False
     off: frozenset[str] = frozenset()
     severities: dict[str, str] = field(default_factory=dict)

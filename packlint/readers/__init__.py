@@ -1,6 +1,7 @@
 """Files in every format → raw rows by role → `PackBatch`; foreign names end here.
 
-    discover.py     paths, globs and directories ──▶ candidates ──▶ shards
+    discover.py     paths, URLs, globs and directories ──▶ candidates ──▶ shards
+    source.py       bytes from anywhere: mapped, or ranges of a remote object (remote.py, range_file.py)
     shard.py        what every reader gives: `Reader`, `Shard`, `RawRows`, `Layout`
     layouts/        who wrote these columns, and which is what
     parquet.py      Apache Parquet

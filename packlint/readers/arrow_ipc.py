@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import struct
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,8 +17,9 @@ from packlint.readers.columns import blocks, column_kinds, stored_columns, store
 from packlint.readers.decoding import decoding
 from packlint.readers.layouts import detect_layout
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
+from packlint.readers.source import Source
 
-__all__ = ["ArrowReader"]
+__all__ = ["ArrowReader", "opened_ipc"]
 
 _FILE_MAGIC = b"ARROW1"
 _CONTINUATION = b"\xff\xff\xff\xff"
@@ -38,24 +38,21 @@ class ArrowReader:
     format: str = "arrow"
     title: str = "Arrow IPC stream or file, datasets.save_to_disk: TRL, Axolotl, LLaMA-Factory, XTuner"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell whether the file begins with the file magic or with the length of a schema message."""
         return head.startswith(_FILE_MAGIC) or _begins_with_message(head)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard, having read the schema only.
 
         Raises:
             UnreadableError: the schema is damaged, or no column holds token ids.
         """
-        with decoding(path, "header"):
-            with path.open("rb") as file:
-                is_stream = file.read(len(_FILE_MAGIC)) != _FILE_MAGIC
-            n_bytes = path.stat().st_size
-        with decoding(path, "schema"), _opened(path, is_stream) as reader:
+        is_stream = source.read(0, len(_FILE_MAGIC)) != _FILE_MAGIC
+        with decoding(source, "schema"), opened_ipc(source, is_stream=is_stream) as reader:
             schema = reader.schema
             kinds = column_kinds(schema)
-        sidecars = [sidecar for sidecar in _SIDECARS if (path.parent / sidecar).is_file()]
+        sidecars = [sidecar for sidecar in _SIDECARS if source.sibling(sidecar).is_file()]
         layout = detect_layout(
             kinds, renamed=settings.columns, format_marks=("datasets",) if sidecars else ()
         )
@@ -63,10 +60,10 @@ class ArrowReader:
             layout = _with_evidence(layout, sidecars)
         shard = _ArrowShard(
             name=name,
-            path=path,
+            source=source,
             layout=layout,
             spec=stored_spec(schema, layout),
-            n_bytes=n_bytes,
+            n_bytes=source.size,
             stored=tuple(schema.names),
             format="datasets" if sidecars else "arrow-stream" if is_stream else "arrow-file",
             is_stream=is_stream,
@@ -88,13 +85,22 @@ def _begins_with_message(head: bytes) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, is_stream: bool, fields: Sequence[int] = ()) -> Iterator[Any]:
-    """Give the reader of a file; batches read from it keep the memory map alive by themselves."""
+def opened_ipc(source: Source, *, is_stream: bool, fields: Sequence[int] = ()) -> Iterator[Any]:
+    """Give the reader of a file; batches read from it keep the memory map alive by themselves.
+
+    A remote file in the file format gives the wanted columns only, a remote stream all of them.
+    """
     options = pa.ipc.IpcReadOptions(included_fields=list(fields), use_threads=False)
-    with pa.memory_map(str(path)) as source:
+    with _mapped(source) as file:
         open_it = pa.ipc.open_stream if is_stream else pa.ipc.open_file
-        with open_it(source, options=options) as reader:
+        with open_it(file, options=options) as reader:
             yield reader
+
+
+def _mapped(source: Source) -> pa.NativeFile:
+    if source.is_remote:
+        return pa.PythonFile(source.open(), mode="r")
+    return pa.memory_map(source.location)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +109,7 @@ class _ArrowShard:
 
     Args:
         name: path relative to the inputs.
-        path: the file.
+        source: the file.
         layout: how its rows are laid out.
         spec: the storage type of the ids.
         n_bytes: bytes on disk.
@@ -113,7 +119,7 @@ class _ArrowShard:
     """
 
     name: str
-    path: Path
+    source: Source
     layout: Layout
     spec: DatasetSpec
     n_bytes: int
@@ -125,7 +131,10 @@ class _ArrowShard:
         """Return pieces of whole record batches, at most 16 of them.
 
         The last piece of a damaged file ends before the damage; `rows` looks one batch on and reports it.
+        A remote file is one piece, read once: only the way through it tells its batches.
         """
+        if self.source.is_remote:
+            return [Part(0, 0, 0)]
         sizes: list[int] = []
         is_damaged = False
         try:
@@ -145,7 +154,7 @@ class _ArrowShard:
         columns = stored_columns(self.layout, roles, self.stored)
         if not columns:
             return
-        first_row, stop = 0, part.first_row + part.n_rows
+        first_row, stop = 0, sys.maxsize if self.source.is_remote else part.first_row + part.n_rows
         for batch in self._batches(sorted({name for names in columns.values() for name in names})):
             if batch.num_rows and first_row >= stop:
                 return
@@ -157,11 +166,11 @@ class _ArrowShard:
         """Yield the record batches with these columns; without compression nothing is copied."""
         fields = [self.stored.index(name) for name in names]
         with ExitStack() as stack:
-            with decoding(self.path, "schema"):
-                reader = stack.enter_context(_opened(self.path, self.is_stream, fields))
+            with decoding(self.source, "schema"):
+                reader = stack.enter_context(opened_ipc(self.source, is_stream=self.is_stream, fields=fields))
             index = 0
             while True:
-                with decoding(self.path, f"record batch {index}"):
+                with decoding(self.source, f"record batch {index}"):
                     batch = _next_batch(reader, index, self.is_stream)
                 if batch is None:
                     break
@@ -173,9 +182,7 @@ class _ArrowShard:
         """Refuse a data set whose writer was stopped between two batches: what is there reads well."""
         if self.format != "datasets" or not self.is_stream:
             return
-        with decoding(self.path, "end mark"), self.path.open("rb") as file:
-            file.seek(-len(_END_OF_STREAM), os.SEEK_END)
-            tail = file.read()
+        tail = self.source.read(max(self.n_bytes - len(_END_OF_STREAM), 0))
         if tail != _END_OF_STREAM:
             raise UnreadableError(f"no end mark after record batch {n_batches - 1}: the file is cut off")
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -64,28 +63,26 @@ class DatatroveReader:
     format: str = _KIND.format
     title: str = "datatrove .ds with .ds.index, .ds.loss and .ds.metadata: nanotron"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by a sidecar that says how the tokens are stored; true for the sidecars themselves too."""
-        source = Source(str(path))
-        return _is_stream(source, path.name) or _owner(source, path.name) is not None
+        return _is_stream(source, source.name) or _owner(source, source.name) is not None
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard of a `.ds`; none for its sidecars.
 
         Raises:
             UnreadableError: nothing tells how many bytes a token has.
             UsageError: `max_seq_len` is not positive.
         """
-        source = Source(str(path))
-        if not _is_stream(source, path.name) and _owner(source, path.name) is not None:
+        if not _is_stream(source, source.name) and _owner(source, source.name) is not None:
             return ()
-        metadata_file = source.sibling(path.name + _METADATA)
+        metadata_file = source.sibling(source.name + _METADATA)
         metadata = _metadata(metadata_file)
-        index = source.sibling(path.name + _INDEX)
+        index = source.sibling(source.name + _INDEX)
         dtype, evidence = _dtype(source, index, metadata, settings)
         n_tokens = source.size // dtype.itemsize
-        documents, document_faults = _documents(index, n_tokens, path.name)
-        loss, loss_faults = _loss(source.sibling(path.name + _LOSS), n_tokens, path.name)
+        documents, document_faults = _documents(index, n_tokens, source.name)
+        loss, loss_faults = _loss(source.sibling(source.name + _LOSS), n_tokens, source.name)
         tokens = Stored(source, dtype.str, 0, n_tokens)
         shard = open_stream(
             _KIND,
@@ -93,7 +90,7 @@ class DatatroveReader:
             Stream(tokens=tokens, documents=documents, loss=loss, marks=Marks.told(settings)),
             spec=known_dtype(dtype, evidence),
             evidence=[evidence],
-            n_bytes=_n_bytes(source, path.name),
+            n_bytes=_n_bytes(source, source.name),
             window=wanted_window(settings, extra=1, manner=_MANNER),
             faults=(
                 *odd_bytes(source, dtype),
@@ -154,7 +151,7 @@ def _dtype(
 
 
 def _false_count(file: Source, metadata: _Metadata | None, n_tokens: int) -> tuple[Fault, ...]:
-    where = file.path.name
+    where = file.name
     if metadata is None and file.exists():
         return (Fault(code="SHD001", message=f"{where} is not as datatrove writes it, and is not used"),)
     if metadata is None or metadata.n_tokens == n_tokens:

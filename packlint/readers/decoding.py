@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 
 from packlint.errors import UnreadableError
+from packlint.readers.source import Source
 
 __all__ = ["decoding"]
 
@@ -27,11 +27,11 @@ _DAMAGE = (
 
 
 @contextmanager
-def decoding(path: Path, place: str) -> Iterator[None]:
+def decoding(source: Source, place: str) -> Iterator[None]:
     """Raise `UnreadableError` for an error in the block.
 
     Args:
-        path: the file; its directory is left out of the message, which must not depend on the machine.
+        source: the file; its directory is left out of the message, which must not depend on the machine.
         place: what was being decoded, e.g. `row group 3`.
 
     Raises:
@@ -41,4 +41,6 @@ def decoding(path: Path, place: str) -> Iterator[None]:
         yield
     except _DAMAGE as error:
         reason = (str(error).splitlines() or [""])[0] or type(error).__name__
-        raise UnreadableError(f"{place}: {reason.replace(str(path), path.name).rstrip('.')}") from error
+        raise UnreadableError(
+            f"{place}: {reason.replace(source.location, source.name).rstrip('.')}"
+        ) from error

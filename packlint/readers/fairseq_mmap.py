@@ -16,7 +16,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -55,28 +54,27 @@ class FairseqReader:
     format: str = _KIND.format
     title: str = "fairseq mapped data set (.idx + .bin without document index)"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the magic and by the size, which a Megatron index never has."""
         if len(head) < _HEADER.size or not head.startswith(_MAGIC):
             return False
         n_sequences = int(_HEADER.unpack_from(head)[3])
-        return Source(str(path)).size == _HEADER.size + _ENTRY_BYTES * n_sequences
+        return source.size == _HEADER.size + _ENTRY_BYTES * n_sequences
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard.
 
         Raises:
             UnreadableError: the index is damaged, or the `.bin` is missing or too short.
             UsageError: `max_seq_len` is not positive.
         """
-        source = Source(str(path))
         dtype, n_sequences = _header(source)
-        tokens = source.sibling(path.name.rsplit(".", 1)[0] + ".bin")
+        tokens = source.sibling(source.name.rsplit(".", 1)[0] + ".bin")
         if not tokens.exists():
-            raise UnreadableError(f"{tokens.path.name} is missing beside {path.name}")
+            raise UnreadableError(f"{tokens.name} is missing beside {source.name}")
         ends = _ends(source, n_sequences, dtype.itemsize)
         n_tokens = int(ends[-1]) if ends.size else 0
-        documents, _ = check_documents(Held(ends), n_tokens, path.name)
+        documents, _ = check_documents(Held(ends), n_tokens, source.name)
         faults = _size_faults(tokens, n_tokens * dtype.itemsize)
         why = f"dtype code in the .idx: tokens are {dtype.name}"
         size = f"{_HEADER.size} + {_ENTRY_BYTES} * {n_sequences} bytes"
@@ -140,8 +138,8 @@ def _ends(source: Source, n_sequences: int, n_token_bytes: int) -> Int64Array:
 
 def _size_faults(tokens: Source, n_bytes: int) -> tuple[Fault, ...]:
     if tokens.size < n_bytes:
-        raise UnreadableError(f"{tokens.path.name} has {tokens.size} bytes, the index needs {n_bytes}")
+        raise UnreadableError(f"{tokens.name} has {tokens.size} bytes, the index needs {n_bytes}")
     if tokens.size == n_bytes:
         return ()
-    message = f"{tokens.path.name} has {tokens.size} bytes, the index ends at byte {n_bytes}"
+    message = f"{tokens.name} has {tokens.size} bytes, the index ends at byte {n_bytes}"
     return (Fault(code="SHD006", message=message),)

@@ -15,7 +15,8 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from fnmatch import fnmatch
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError
 from packlint.model.arrays import Int64Array, empty_int64
+from packlint.readers.arrow_ipc import opened_ipc
 from packlint.readers.decoding import decoding
+from packlint.readers.remote import MissingError
 from packlint.readers.shard import Fault, Settings, Shard
 from packlint.readers.source import ArrayView, Source
 from packlint.readers.stream import (
@@ -44,6 +47,7 @@ __all__ = ["FmsArrowReader"]
 _MAGIC = b"ARROW1"
 _COLUMNS = ("tokens", "input_ids")
 _COUNTS_BYTES = 1 << 24
+_FOLDERS_ABOVE = 3
 _KIND = StreamKind(format="fms-arrow", producer="fms-fsdp", trainer="fms-fsdp", documents="record batches")
 _MANNER = "as fms-fsdp cuts (max_seq_len + 1, begin and end tokens still to be added)"
 
@@ -55,39 +59,39 @@ class FmsArrowReader:
     format: str = _KIND.format
     title: str = "Arrow file with one record batch per document: IBM fms-fsdp"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the file magic and a schema of one scalar integer column of tokens."""
         if not head.startswith(_MAGIC):
             return False
         try:
-            return _column(path) is not None
+            return _column(source) is not None
         except UnreadableError:
             return False  # the Arrow reader says what is wrong
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard; reads the header of every batch, as nothing else tells its length.
 
         Raises:
             UnreadableError: a batch is damaged.
             UsageError: `max_seq_len` is not positive.
         """
-        column = _column(path)
+        column = _column(source)
         if column is None:
             raise UnreadableError("no column of tokens")
-        ends, dtype, broken = _measure(path, column)
+        ends, dtype, broken = _measure(source, column)
         n_tokens = int(ends[-1]) if ends.size else 0
         documents, _ = check_documents(Held(ends), n_tokens, "the record batches")
-        counts, count_faults = _counts(path, int(ends.size), n_tokens)
+        counts, count_faults = _counts(source, int(ends.size), n_tokens)
         why = f"type of column {column}: tokens are {dtype.name}"
         kept = f"Arrow file, one scalar column {column}: a record batch is a document"
-        tokens = _Batches(path, column, ends, dtype.str)
+        tokens = _Batches(source, column, ends, dtype.str)
         shard = open_stream(
             _KIND,
             name,
             Stream(tokens=tokens, documents=documents, marks=Marks.told(settings)),
             spec=known_dtype(dtype, why),
             evidence=[kept, why, *counts],
-            n_bytes=Source(str(path)).size,
+            n_bytes=source.size,
             window=wanted_window(settings, extra=1, manner=_MANNER, is_rest_trained=True),
             faults=broken or count_faults,
         )
@@ -95,30 +99,30 @@ class FmsArrowReader:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    with decoding(path, "schema"), pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+def _opened(source: Source) -> Iterator[Any]:
+    with decoding(source, "schema"), opened_ipc(source, is_stream=False) as reader:
         yield reader
 
 
-def _column(path: Path) -> str | None:
+def _column(source: Source) -> str | None:
     """Return the name of the one column of tokens, if the file is of this kind."""
-    with _opened(path) as reader:
+    with _opened(source) as reader:
         schema = reader.schema
         if len(schema.names) == 1 and schema.names[0] in _COLUMNS and pat.is_integer(schema.field(0).type):
             return str(schema.names[0])
     return None
 
 
-def _measure(path: Path, column: str) -> tuple[Int64Array, np.dtype[Any], tuple[Fault, ...]]:
+def _measure(source: Source, column: str) -> tuple[Int64Array, np.dtype[Any], tuple[Fault, ...]]:
     """Return `int64[document]`, where documents end, up to the first batch that is damaged."""
     lengths: list[int] = []
     faults: tuple[Fault, ...] = ()
-    with _opened(path) as reader:
+    with _opened(source) as reader:
         dtype = np.dtype(reader.schema.field(column).type.to_pandas_dtype())
         n_batches = reader.num_record_batches
         try:
             for index in range(n_batches):
-                with decoding(path, f"record batch {index}"):
+                with decoding(source, f"record batch {index}"):
                     lengths.append(_values(reader.get_batch(index)).size)
         except UnreadableError as error:
             n_lost = n_batches - len(lengths)
@@ -143,13 +147,13 @@ class _Batches:
     """Give the tokens of all batches as one array.
 
     Args:
-        path: the file.
+        source: the file.
         column: name of the column.
         ends: `int64[document]`, where each batch ends.
         dtype: type of one token.
     """
 
-    path: Path
+    source: Source
     column: str
     ends: Int64Array
     dtype: str
@@ -179,20 +183,24 @@ class _View:
         if stop <= begin:
             return np.empty(0, self.batches.dtype)
         base = int(ends[first - 1]) if first else 0
-        with _opened(self.batches.path) as reader:
+        with _opened(self.batches.source) as reader:
             found = []
             for index in range(first, last + 1):
-                with decoding(self.batches.path, f"record batch {index}"):
+                with decoding(self.batches.source, f"record batch {index}"):
                     found.append(_values(reader.get_batch(index)))
         joined: NDArray[Any] = np.concatenate(found)
         return joined[begin - base : stop - base : step]
 
 
-def _counts(path: Path, n_documents: int, n_tokens: int) -> tuple[list[str], tuple[Fault, ...]]:
+def _counts(source: Source, n_documents: int, n_tokens: int) -> tuple[list[str], tuple[Fault, ...]]:
     """Compare with the line of `meta/*counts*.csv` that names the file, if there is one."""
-    for folder in (path.parent, *list(path.parent.parents)[:2]):
-        for table in sorted((folder / "meta").glob("*counts*.csv"))[:8]:
-            line = _line(table, path)
+    folder = source
+    for _ in range(_FOLDERS_ABOVE):
+        folder = folder.parent
+        if folder.is_remote and len(folder.parts) < 2:
+            break  # above the bucket
+        for table in _tables(folder.child("meta")):
+            line = _line(table, source)
             if line is None:
                 continue
             declared, measured = line, (n_documents, n_tokens)
@@ -204,14 +212,23 @@ def _counts(path: Path, n_documents: int, n_tokens: int) -> tuple[list[str], tup
     return [], ()
 
 
-def _line(table: Path, path: Path) -> tuple[int, int] | None:
-    """Return documents and tokens from the line that ends in the file's folder and name."""
-    source = Source(str(table))
-    wanted = (path.parent.name, path.name)
+def _tables(folder: Source) -> list[Source]:
     try:
-        text = source.read(0, _COUNTS_BYTES).decode()
+        found = [entry for entry, is_folder in folder.children() if not is_folder]
+    except UnreadableError as error:
+        if folder.is_remote and not isinstance(error, MissingError):
+            raise
+        return []
+    return [table for table in found if fnmatch(table.name, "*counts*.csv")][:8]
+
+
+def _line(table: Source, source: Source) -> tuple[int, int] | None:
+    """Return documents and tokens from the line that ends in the file's folder and name."""
+    wanted = (source.parent.name, source.name)
+    try:
+        text = table.read(0, _COUNTS_BYTES).decode()
         for row in csv.DictReader(text.splitlines()):
-            named = Path(row.get("dataset/filename") or "").parts[-2:]
+            named = PurePath(row.get("dataset/filename") or "").parts[-2:]
             if named == wanted or named == wanted[1:]:
                 return int(row["documents"]), int(row["tokens"])
     except (UnreadableError, ValueError, KeyError, TypeError, csv.Error):

@@ -19,7 +19,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 from numpy.typing import NDArray
@@ -63,13 +62,13 @@ class JsonlShard:
     Args:
         name: path relative to the inputs.
         layout: which key means what.
-        path: the file.
+        source: the file.
         keys: the keys seen, to tell a key from a product of two.
     """
 
     name: str
     layout: Layout
-    path: Path
+    source: Source
     keys: frozenset[str]
 
     @property
@@ -85,12 +84,17 @@ class JsonlShard:
     @property
     def n_bytes(self) -> int:
         """Bytes on disk."""
-        return self.path.stat().st_size
+        return self.source.size
 
     def parts(self) -> Sequence[Part]:
-        """Return the file as one piece, counting its lines, blank ones too, up to any damage."""
+        """Return the file as one piece, counting its lines, blank ones too, up to any damage.
+
+        Lines of a remote file are not counted: that would fetch all of it once more.
+        """
+        if self.source.is_remote:
+            return [Part(0, 0, 0)]
         n_lines, last = 0, b"\n"
-        with suppress(UnreadableError), _content(self.path) as file:
+        with suppress(UnreadableError), _content(self.source) as file:
             while chunk := file.read(1 << 20):
                 n_lines += chunk.count(b"\n")
                 last = chunk[-1:]
@@ -105,7 +109,7 @@ class JsonlShard:
         columns = {role: self._factors(role) for role in self.layout.columns if role in roles}
         buffer = RowBuffer(columns)
         try:
-            with _content(self.path) as file:
+            with _content(self.source) as file:
                 for line in _lines(file):
                     _add(buffer, line, columns)
                     if buffer.is_full(block_tokens):
@@ -127,7 +131,7 @@ class JsonlReader:
     format = "jsonl"
     title = "JSON lines with lists of token ids: torchtune dumps, InstructLab, ColossalAI, plain"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the first object: it holds a list of integers under a known name of the token ids."""
         codec = codec_of(head)
         if codec is None and not head.removeprefix(_BOM).lstrip().startswith(b"{"):
@@ -136,28 +140,28 @@ class JsonlReader:
         if codec is not None or not newline:
             # A pack's first line is longer than the head; the token ids may come after a long column.
             try:
-                content = read_content(Source(str(path)), codec, _SNIFF_BYTES)
+                content = read_content(source, codec, _SNIFF_BYTES)
             except UnreadableError:
                 return False
             line = content.removeprefix(_BOM).lstrip().partition(b"\n")[0]
         return line.startswith(b"{") and _TOKEN_LIST.search(line) is not None
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the one shard; reads the first few rows.
 
         Raises:
             UnreadableError: no line can be parsed, or no key holds token ids.
         """
-        kinds = most_common_kinds(map(row_kinds, _sample(path)))
+        kinds = most_common_kinds(map(row_kinds, _sample(source)))
         layout = detect_layout(kinds, renamed=settings.columns)
-        return [JsonlShard(name=name, layout=layout, path=path, keys=frozenset(kinds))]
+        return [JsonlShard(name=name, layout=layout, source=source, keys=frozenset(kinds))]
 
 
-def _sample(path: Path) -> list[dict[str, Any]]:
+def _sample(source: Source) -> list[dict[str, Any]]:
     """Return the first few rows that can be parsed."""
     rows: list[dict[str, Any]] = []
     first_fault = "there are no lines"
-    with _content(path) as file:
+    with _content(source) as file:
         try:
             for line in _lines(file):
                 if line.is_blank:
@@ -175,8 +179,7 @@ def _sample(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _content(path: Path) -> IO[bytes]:
-    source = Source(str(path))
+def _content(source: Source) -> IO[bytes]:
     return open_content(source, codec_of(source.read(0, _MAGIC_BYTES)))
 
 

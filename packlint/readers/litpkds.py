@@ -17,7 +17,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -47,18 +46,17 @@ class LitpkdsReader:
     format: str = _KIND.format
     title: str = "LITPKDS chunks of PackedDatasetBuilder: TinyLlama, lit-gpt, lit-llama"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the magic."""
         return head.startswith(_MAGIC)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard.
 
         Raises:
             UnreadableError: the header is damaged.
             UsageError: `max_seq_len` is not positive.
         """
-        source = Source(str(path))
         dtype, declared = _header(source)
         n_held = (source.size - _HEADER.size) // dtype.itemsize
         tokens = Stored(source, dtype.str, _HEADER.size, min(declared, n_held))

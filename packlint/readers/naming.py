@@ -6,11 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from packlint.readers.source import Source
+
 __all__ = ["display_name", "unique_names"]
 
 
-def display_name(path: Path) -> str:
+def display_name(source: Source) -> str:
     """Return a file's path as given if it lies below the working directory, else its bare name."""
+    if source.is_remote:
+        return source.name
+    path = source.path
     if path.is_absolute():
         try:
             return path.relative_to(Path.cwd()).as_posix()
@@ -19,23 +24,32 @@ def display_name(path: Path) -> str:
     return path.name if ".." in path.parts else path.as_posix()
 
 
-def unique_names(names: Mapping[Path, str]) -> dict[Path, str]:
+def unique_names(names: Mapping[Source, str]) -> dict[Source, str]:
     """Return the names, those that collide made longer by the directories in which their files lie.
 
     Args:
-        names: wanted name by path; the paths are those of different files.
+        names: wanted name by source; the sources are those of different files.
     """
-    found = {path: _printable(name) for path, name in names.items()}
-    depth = 1
-    while True:
+    found = {source: _printable(name) for source, name in names.items()}
+    deepest = max((len(source.parts) for source in found), default=0)
+    for depth in range(2, deepest + 1):
         count = Counter(found.values())
-        clashing = [path for path, name in found.items() if count[name] > 1]
+        clashing = [source for source, name in found.items() if count[name] > 1]
         if not clashing:
             return found
-        depth += 1
-        for path in clashing:
-            parts = path.absolute().parts[1:]
-            found[path] = _printable("/".join(parts[-depth:]))
+        for source in clashing:
+            found[source] = _printable("/".join(source.parts[-depth:]))
+    return _numbered(found)
+
+
+def _numbered(names: Mapping[Source, str]) -> dict[Source, str]:
+    """Return the names with a number where only the query of a URL tells two objects apart."""
+    seen: Counter[str] = Counter()
+    found: dict[Source, str] = {}
+    for source, name in names.items():
+        seen[name] += 1
+        found[source] = name if seen[name] == 1 else f"{name} ({seen[name]})"
+    return found
 
 
 def _printable(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,6 +25,8 @@ _DECODED_TOKENS = 1 << 21
 """Tokens decoded at a time, so that a row group of any size fits into memory."""
 _DECODED_ROWS = 1 << 16
 _PROBED_ROWS = 16
+_BUFFER_BYTES, _PROBE_BUFFER_BYTES = 1 << 22, 1 << 16
+"""Bytes of a column that are fetched at a time from a remote file, and when looking at the first rows."""
 _FEW_ROWS = 64
 """Row groups of no more rows are decoded at once: rows of 128 Ki tokens make 8 Mi of them."""
 
@@ -37,34 +38,45 @@ class ParquetReader:
     format: str = "parquet"
     title: str = "Apache Parquet: TRL, Megatron-Bridge (.idx.parquet), any data set exported by Hugging Face"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell whether the file begins as Parquet does."""
         return head.startswith((_MAGIC, _ENCRYPTED))
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard, having read the footer only.
 
         Raises:
             UnreadableError: the footer is damaged, or no column holds token ids.
         """
-        with decoding(path, "footer"):
-            with pq.ParquetFile(path, memory_map=True) as file:
+        with decoding(source, "footer"):
+            with _opened(source) as file:
                 schema, metadata = file.schema_arrow, file.metadata
                 kinds = column_kinds(schema)
                 rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-            n_bytes = path.stat().st_size
+            n_bytes = source.size
         layout = detect_layout(kinds, renamed=settings.columns, format_marks=_marks(schema))
-        claims = read_claims(Source(str(path)), layout)
+        claims = read_claims(source, layout)
         shard = _ParquetShard(
             name=name,
-            path=path,
+            source=source,
             layout=layout,
             spec=stored_spec(schema, layout).or_else(claims.spec),
             claims=claims,
             n_bytes=n_bytes,
             row_groups=tuple(rows),
+            footer=metadata if source.is_remote else None,
         )
         return (shard,)
+
+
+def _opened(
+    source: Source, footer: pq.FileMetaData | None = None, buffer_bytes: int = _BUFFER_BYTES
+) -> pq.ParquetFile:
+    """Open the file: mapped, or as ranges of the wanted columns only, a buffer of each at a time."""
+    if not source.is_remote:
+        return pq.ParquetFile(source.path, memory_map=True)
+    ranges = pa.PythonFile(source.open_ranges(), mode="r")
+    return pq.ParquetFile(ranges, metadata=footer, buffer_size=buffer_bytes, pre_buffer=False)
 
 
 def _marks(schema: pa.Schema) -> tuple[str, ...]:
@@ -78,21 +90,23 @@ class _ParquetShard:
 
     Args:
         name: path relative to the inputs.
-        path: the file.
+        source: the file.
         layout: how its rows are laid out.
         spec: the storage type of the ids, and the pack size that metadata beside the file tell.
         claims: what such metadata say of the rows.
         n_bytes: bytes on disk.
         row_groups: number of rows of each row group.
+        footer: what the end of a remote file says, so that it is fetched only once.
     """
 
     name: str
-    path: Path
+    source: Source
     layout: Layout
     spec: DatasetSpec
     claims: PackingClaims
     n_bytes: int
     row_groups: tuple[int, ...]
+    footer: pq.FileMetaData | None = None
     format: str = "parquet"
 
     def parts(self) -> Sequence[Part]:
@@ -113,8 +127,8 @@ class _ParquetShard:
         """
         group = [i for i, n_rows in enumerate(self.row_groups) if n_rows > 0][part.index]
         place = f"row group {group}"
-        with decoding(self.path, place):
-            file = pq.ParquetFile(self.path, memory_map=True)
+        with decoding(self.source, place):
+            file = _opened(self.source, self.footer)
         with file:
             columns = stored_columns(self.layout, roles, file.schema_arrow.names)
             rows = self._decode(file, group, part, columns, block_tokens)
@@ -136,7 +150,7 @@ class _ParquetShard:
         batches = file.iter_batches(batch_size, row_groups=[group], columns=wanted, use_threads=False)
         first_row, stop = part.first_row, part.first_row + part.n_rows
         while True:
-            with decoding(self.path, f"{place}, rows from {first_row - part.first_row}"):
+            with decoding(self.source, f"{place}, rows from {first_row - part.first_row}"):
                 batch = next(batches, None)
             if batch is None:
                 break
@@ -154,8 +168,11 @@ class _ParquetShard:
         """
         role = Role.INPUT_IDS if Role.INPUT_IDS in columns else next(iter(columns))
         names = columns[role][:1]
+        if self.source.is_remote:
+            with decoding(self.source, f"row group {group}"):
+                file = _opened(self.source, self.footer, _PROBE_BUFFER_BYTES)
         probe = file.iter_batches(_PROBED_ROWS, row_groups=[group], columns=list(names), use_threads=False)
-        with decoding(self.path, f"row group {group}, first rows"):
+        with decoding(self.source, f"row group {group}, first rows"):
             batch = next(probe, None)
         if batch is None:
             return 1

@@ -26,7 +26,7 @@ def drop_ragged(raw: RawRows) -> tuple[RawRows, tuple[Fault, ...]]:
                 Fault(
                     code="SHD002",
                     row=int(raw.row_numbers[row]),
-                    message=f"{role.value} has {other} value{'s' * (other != 1)} for {lengths[row]} input_ids",
+                    message=f"{role} has {other} value{'s' * (other != 1)} for {lengths[row]} input_ids",
                 )
             )
         bad |= differs

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,27 +58,26 @@ class RawTokensReader:
     format: str = _FORMAT
     title: str = "raw tokens without header (.bin, .npy); needs [spec] token_dtype: nanoGPT, dolma, OLMo"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the name alone, as there is nothing else; false for text and for what others begin with."""
-        if path.suffix not in _MANNER or not head or head.startswith(_FOREIGN):
+        if source.suffix not in _MANNER or not head or head.startswith(_FOREIGN):
             return False
         return not _is_text(head)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard.
 
         Raises:
             UnreadableError: `token_dtype` was not told.
             UsageError: `max_seq_len` is not positive.
         """
-        source = Source(str(path))
         dtype = told_dtype(settings)
         if dtype is None:
             raise UnreadableError(
                 "if this file is raw tokens, nothing in it says how they are stored; "
                 'give [spec] token_dtype, for instance "uint16"'
             )
-        kind = _KINDS[path.suffix]
+        kind = _KINDS[source.suffix]
         why = f"[spec] token_dtype: tokens are {dtype.name}"
         tokens = Stored(source, dtype.str, 0, source.size // dtype.itemsize)
         shard = open_stream(
@@ -90,7 +88,7 @@ class RawTokensReader:
             evidence=[f"no header and no known magic; taken for {kind.producer}'s by its name alone", why],
             n_bytes=source.size,
             window=wanted_window(
-                settings, manner=_MANNER[path.suffix], is_rest_trained=kind.trainer == "nanogpt"
+                settings, manner=_MANNER[source.suffix], is_rest_trained=kind.trainer == "nanogpt"
             ),
             faults=odd_bytes(source, dtype),
         )

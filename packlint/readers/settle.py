@@ -7,6 +7,7 @@ from dataclasses import replace
 from packlint.model.batch import MaskKind, ShardContext
 from packlint.model.contract import BoundarySource, LabelAlignment, TrainerContract
 from packlint.model.labels import OFFSETS
+from packlint.model.markers import ChatMarkers
 from packlint.model.spec import DatasetSpec, Known, Origin, Policy
 from packlint.readers.observe import Observations
 from packlint.readers.reading import Reading
@@ -32,6 +33,7 @@ def settle(
     seen: Observations,
     contract: TrainerContract | None,
     policy: Policy,
+    chat: ChatMarkers | None = None,
 ) -> Reading:
     """Return how the shard is read.
 
@@ -43,6 +45,7 @@ def settle(
         seen: what a few rows of shards of this layout show.
         contract: the trainer's contract, or none.
         policy: what was wanted.
+        chat: how a chat is written in ids, or none.
     """
     spec = declared.or_else(detected_spec(layout, seen))
     layout = _with_lengths(_with_nothing(layout, seen), seen)
@@ -54,6 +57,7 @@ def settle(
         contract=contract,
         policy=policy,
         has_sample_ids=Role.SAMPLE_IDS in layout.columns,
+        chat=None if chat is None else _with_text_ends(chat, spec),
     )
     return Reading(
         layout=layout,
@@ -61,6 +65,12 @@ def settle(
         mask_kind=_mask_kind(layout, seen, contract),
         positions_restart=seen.n_restarts > 0,
     )
+
+
+def _with_text_ends(chat: ChatMarkers, spec: DatasetSpec) -> ChatMarkers:
+    """Let the tokens that end and begin a text end turns too: a packer adds them around a chat."""
+    eos_ids = spec.eos_ids.value if spec.eos_ids else ()
+    return chat.with_text_ends(eos_ids, spec.bos_id.value if spec.bos_id else None)
 
 
 def detected_spec(layout: Layout, seen: Observations) -> DatasetSpec:

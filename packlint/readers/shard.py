@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from packlint.model.arrays import Int64Array
 from packlint.model.batch import Unit
 from packlint.model.contract import LabelAlignment
 from packlint.model.spec import DatasetSpec
+from packlint.readers.source import Source
 
 __all__ = [
     "BLOCK_TOKENS",
@@ -34,7 +34,7 @@ __all__ = [
     "Shard",
 ]
 
-BLOCK_TOKENS = 1 << 20
+BLOCK_TOKENS = 1 << 21
 """Tokens per batch: temporaries stay in the last cache, and the overhead of calls is hidden (measured)."""
 
 
@@ -255,10 +255,10 @@ class Reader(Protocol):
     def title(self) -> str:
         """One line for `packlint formats`: what it is and who writes it."""
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell whether the file is of this format, by its first bytes (4 KiB at most), never by its name."""
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shards of a file; reads only headers and footers.
 
         Raises:

@@ -8,17 +8,23 @@ Readers ask for ranges and arrays and never for whole files, so that a remote sh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from io import BufferedReader
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from packlint.errors import UnreadableError, UsageError
+from packlint.errors import UnreadableError
+from packlint.readers import remote
+from packlint.readers.range_file import RangeFile
 
-__all__ = ["ArrayView", "Source", "is_remote"]
+__all__ = ["ArrayView", "Source"]
+
+_WEB = ("http://", "https://")
 
 
 class ArrayView(Protocol):
@@ -31,14 +37,9 @@ class ArrayView(Protocol):
     def __getitem__(self, key: slice, /) -> NDArray[Any]: ...
 
 
-def is_remote(location: str) -> bool:
-    """Tell whether a location is a URL rather than a local path."""
-    return "://" in location
-
-
 @dataclass(frozen=True)
 class Source:
-    """Name one stored object.
+    """Name one stored object, or a folder of them.
 
     Args:
         location: local path or fsspec URL.
@@ -49,12 +50,77 @@ class Source:
     @cached_property
     def is_remote(self) -> bool:
         """Whether it is a URL."""
-        return is_remote(self.location)
+        return remote.is_remote(self.location)
 
     @property
     def path(self) -> Path:
         """The local path; only for local sources."""
+        if self.is_remote:
+            raise ValueError(f"{self.shown} has no local path")
         return Path(self.location)
+
+    @property
+    def shown(self) -> str:
+        """The location as it may be shown: without passwords and signatures."""
+        return remote.shown(self.location) if self.is_remote else self.location
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Folders and name from the top down; for a URL, the scheme and the bucket or host come first."""
+        if not self.is_remote:
+            return self.path.absolute().parts[1:]
+        scheme, _, rest = self.shown.partition("://")
+        return (f"{scheme}:", *(part for part in rest.split("/") if part))
+
+    @property
+    def name(self) -> str:
+        """Name without the folders."""
+        return self.parts[-1] if self.is_remote else self.path.name
+
+    @property
+    def stem(self) -> str:
+        """Name without its last suffix."""
+        return PurePosixPath(self.name).stem
+
+    @property
+    def suffix(self) -> str:
+        """Last suffix of the name, with its dot, or nothing."""
+        return PurePosixPath(self.name).suffix
+
+    @property
+    def parent(self) -> Source:
+        """The folder in which it lies."""
+        if not self.is_remote:
+            return Source(str(self.path.parent))
+        place, query = _split_query(self.location)
+        scheme, _, rest = place.partition("://")
+        return Source(f"{scheme}://{rest.rstrip('/').rpartition('/')[0]}{query}")
+
+    def sibling(self, name: str) -> Source:
+        """Return the source of this name in the same folder."""
+        return self.parent.child(name) if self.is_remote else Source(str(self.path.with_name(name)))
+
+    def child(self, name: str) -> Source:
+        """Return the source of this name (or path, parted by `/`) in this folder."""
+        if not self.is_remote:
+            return Source(str(self.path / name))
+        place, query = _split_query(self.location)
+        return Source(f"{place}{'' if place.endswith('/') else '/'}{name}{query}")
+
+    def children(self) -> list[tuple[Source, bool]]:
+        """Return the files and folders in this folder, sorted by name, and whether each is a folder.
+
+        Raises:
+            UnreadableError: it cannot be listed.
+        """
+        if self.is_remote:
+            return [(self.child(name), is_folder) for name, is_folder in remote.list_folder(self.location)]
+        try:
+            entries = sorted(self.path.iterdir())
+        except OSError as error:
+            raise UnreadableError(f"cannot be listed: {error.strerror}") from None
+        kinds = ((entry, entry.is_dir()) for entry in entries)
+        return [(Source(str(entry)), is_dir) for entry, is_dir in kinds if is_dir or entry.is_file()]
 
     @cached_property
     def size(self) -> int:
@@ -63,36 +129,73 @@ class Source:
         Raises:
             UnreadableError: it is missing or cannot be reached.
         """
+        if self.is_remote:
+            return self._remote_size()
         try:
-            return int(self._remote_size()) if self.is_remote else self.path.stat().st_size
+            return self.path.stat().st_size
         except OSError as error:
             raise UnreadableError(f"cannot be read: {error.strerror or type(error).__name__}") from None
 
+    @property
+    def stamp(self) -> str:
+        """What changes when the object does."""
+        return repr(self._info) if self.is_remote else str(self.path.stat().st_mtime_ns)
+
     def exists(self) -> bool:
-        """Tell whether the object is there."""
+        """Tell whether the object is there.
+
+        Raises:
+            UnreadableError: it is remote and cannot be reached, so that nobody knows.
+        """
         try:
             return self.size >= 0
+        except remote.MissingError:
+            return False
         except UnreadableError:
+            if self.is_remote:
+                raise
             return False
 
-    def sibling(self, name: str) -> Source:
-        """Return the source of this name in the same folder."""
-        if self.is_remote:
-            return Source(self.location.rsplit("/", 1)[0] + "/" + name)
-        return Source(str(self.path.with_name(name)))
+    def is_file(self) -> bool:
+        """Tell whether it is there and no folder.
 
-    def open(self) -> IO[bytes]:
+        Raises:
+            UnreadableError: it is remote and cannot be reached.
+        """
+        return self.exists() if self.is_remote else self.path.is_file()
+
+    def is_folder(self) -> bool:
+        """Tell whether it is a folder; web servers do not tell, there a slash at the end does.
+
+        Raises:
+            UnreadableError: it is remote, and missing or out of reach.
+        """
+        if not self.is_remote:
+            return self.path.is_dir()
+        if self.location.endswith("/"):
+            return True
+        return not self.location.lower().startswith(_WEB) and bool(self._info["type"] == "directory")
+
+    def open(self) -> BufferedReader:
         """Return a seekable binary file, to be closed by the caller.
 
         Raises:
             UnreadableError: it cannot be opened.
         """
+        if self.is_remote:
+            return BufferedReader(RangeFile(self.location, self.size, reads_ahead=True))
         try:
-            if self.is_remote:
-                return cast(IO[bytes], _fsspec().open(self.location, "rb").open())
             return self.path.open("rb")
         except OSError as error:
             raise UnreadableError(f"cannot be read: {error.strerror or type(error).__name__}") from None
+
+    def open_ranges(self) -> RangeFile:
+        """Return a seekable file that fetches what is asked for and nothing else; only for remote sources.
+
+        Raises:
+            UnreadableError: it cannot be opened.
+        """
+        return RangeFile(self.location, self.size, reads_ahead=False)
 
     def read(self, start: int = 0, n_bytes: int | None = None) -> bytes:
         """Return a range of bytes; shorter where the object ends.
@@ -100,6 +203,9 @@ class Source:
         Raises:
             UnreadableError: it cannot be read.
         """
+        if self.is_remote:
+            stop = self.size if n_bytes is None else min(start + n_bytes, self.size)
+            return remote.read_range(self.location, start, stop) if start < stop else b""
         with self.open() as stream:
             try:
                 stream.seek(start)
@@ -129,9 +235,16 @@ class Source:
             return _RemoteArray(self, item, start, n_values)
         return np.memmap(self.path, item, "r", start, (n_values,))
 
+    @cached_property
+    def _info(self) -> Mapping[str, Any]:
+        return remote.describe(self.location)
+
     def _remote_size(self) -> int:
-        filesystem, path = _fsspec().core.url_to_fs(self.location)
-        return int(filesystem.info(path)["size"])
+        if self._info["type"] == "directory":
+            raise remote.MissingError("it is a folder")
+        if self._info["size"] is None:
+            raise UnreadableError("the server does not say how long it is; copy it here first")
+        return int(self._info["size"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +263,10 @@ class _RemoteArray:
         return np.frombuffer(raw, self.dtype)[::step]
 
 
-def _fsspec() -> Any:
-    try:
-        import fsspec
-    except ImportError:
-        raise UsageError("remote inputs need fsspec: pip install 'packlint[remote]'") from None
-    return fsspec
+def _split_query(location: str) -> tuple[str, str]:
+    """Return a URL without its query, and the query, which goes for all files of a web server."""
+    if not location.lower().startswith(_WEB):
+        return location, ""
+    places = (location.find(sign) for sign in "?#")
+    at = min((place for place in places if place >= 0), default=len(location))
+    return location[:at], location[at:]

@@ -25,7 +25,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -86,25 +85,24 @@ class TokenBinReader:
     format: str = _KIND.format
     title: str = "tokens after a 1024-byte header (.bin): llm.c, modded-nanogpt, NeMo-Automodel"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the magic; true for a table of starts beside such a file too."""
         magic = int.from_bytes(head[:4], "little")
-        return magic in _KINDS or magic == _EVALUATION or _belongs(Source(str(path)), path.name)
+        return magic in _KINDS or magic == _EVALUATION or _belongs(source, source.name)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard; none for a table of starts.
 
         Raises:
             UnreadableError: the header is damaged, or this is an evaluation set.
             UsageError: `max_seq_len` is not positive.
         """
-        source = Source(str(path))
-        if _belongs(source, path.name):
+        if _belongs(source, source.name):
             return ()
         kind, dtype, declared = _header(source)
         n_held = (source.size - _HEADER_BYTES) // dtype.itemsize
         n_tokens = min(declared, n_held)
-        starts = source.sibling(path.name.rsplit(".", 1)[0] + _STARTS)
+        starts = source.sibling(source.name.rsplit(".", 1)[0] + _STARTS)
         documents, document_faults = _documents(starts, n_tokens)
         marks = Marks.told(settings, prepended=True)
         why = f"the header of {kind.producer} says so: tokens are {dtype.name}"
@@ -164,7 +162,7 @@ def _documents(starts: Source, n_tokens: int) -> tuple[Documents | None, tuple[F
     """Return the documents of a table of starts; tokens before the first of them are one more."""
     if not starts.exists() or starts.size == 0:
         return None, ()
-    name, (n_starts, odd) = starts.path.name, divmod(starts.size, 4)
+    name, (n_starts, odd) = starts.name, divmod(starts.size, 4)
     begins: Int64Array = np.asarray(Stored(starts, "<i4", 0, n_starts).view()[:]).astype(np.int64)
     faults: list[Fault] = []
     if odd:

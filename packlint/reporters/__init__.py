@@ -2,6 +2,13 @@
 
     terminal/         the report on a terminal: heading, findings, places, remainder
     json.py           the report as JSON, form v1; its schema lies in schema/
+    jsonl.py          one finding a line
+    sarif.py          code scanning; sarif_result.py one result, grouping.py within the hosts' limits
+    junit.py          test reports: a suite per shard, a case per rule
+    github.py         annotations and job summary of GitHub Actions
+    gitlab.py         GitLab code quality
+    markdown.py       for pull requests and job summaries; markdown_text.py escapes what comes from data
+    verdict.py        the verdict in words
     pack_view.py      one pack, token by token
     rule_page.py      a rule's page as data; rule_text.py and rule_list.py write it
     trainer_view.py   trainer contracts
@@ -21,13 +28,30 @@ if TYPE_CHECKING:
     from packlint.report import Report
     from packlint.reporters.presentation import Presentation
 
-__all__ = ["REPORTERS", "render"]
+__all__ = ["NEED_PAGES", "REPORTERS", "USUAL_FILES", "render"]
 
 REPORTERS = {
     "terminal": "packlint.reporters.terminal",
     "json": "packlint.reporters.json",
+    "jsonl": "packlint.reporters.jsonl",
+    "sarif": "packlint.reporters.sarif",
+    "junit": "packlint.reporters.junit",
+    "github": "packlint.reporters.github",
+    "gitlab": "packlint.reporters.gitlab",
+    "markdown": "packlint.reporters.markdown",
 }
 """Module of every report format, imported when it is asked for."""
+
+NEED_PAGES = frozenset({"sarif"})
+"""Formats that carry the pages of the rules, `Presentation.pages`."""
+
+USUAL_FILES = {
+    "json": "report.json",
+    "sarif": "report.sarif",
+    "junit": "report.junit.xml",
+    "markdown": "report.md",
+}
+"""What `--output-dir` writes: file name by format."""
 
 
 def render(format_name: str, report: Report, presentation: Presentation) -> str:

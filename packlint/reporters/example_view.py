@@ -20,7 +20,8 @@ from packlint.reporters.paper import Paper
 
 __all__ = ["draw_example"]
 
-_TOLD_APART = ("config", "layout")
+_TOLD_APART = ("config", "layout", "manifest")
+_SHARDS = "shards"
 _IGNORED = -100
 _SEGMENT_STYLES = ("green", "magenta", "blue", "yellow")
 _MAX_PACKS = 4
@@ -37,7 +38,7 @@ def draw_example(
         example: columns by name, and settings.
         places: pack, start and stop of each place of the fault.
     """
-    columns = {name: rows for name, rows in example.items() if name not in _TOLD_APART}
+    columns = {name: rows for name, rows in example.items() if name not in (*_TOLD_APART, _SHARDS)}
     n_packs = len(columns.get("input_ids", []))
     for pack in range(min(n_packs, _MAX_PACKS)):
         if pack:
@@ -48,10 +49,13 @@ def draw_example(
         _draw_pack(paper, row, [(start, stop) for number, start, stop in places if number == pack])
     if n_packs > _MAX_PACKS:
         paper.line(f"{paper.glyphs.ellipsis} {n_packs - _MAX_PACKS} packs more", indent=2)
+    if _SHARDS in example:
+        rows = ", ".join(f"shard {i}: {n}" for i, n in enumerate(example[_SHARDS]))
+        paper.hang((_SHARDS, "dim"), (f"packs in {rows}", "dim"), indent=2, column=10)
     for name in _TOLD_APART:
         settings = ", ".join(f"{key} = {_toml(value)}" for key, value in example.get(name, {}).items())
         if settings:
-            paper.hang((name, "dim"), (paper.show(settings), "dim"), indent=2, column=8)
+            paper.hang((name, "dim"), (paper.show(settings), "dim"), indent=2, column=10)
 
 
 @dataclass(frozen=True, slots=True)

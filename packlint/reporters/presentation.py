@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from packlint.reporters.paper import Paper
+from packlint.reporters.rule_page import RulePage
 
 __all__ = ["Advice", "Presentation"]
 
@@ -29,6 +30,7 @@ class Presentation:
         verbose: leave nothing out.
         quiet: the verdict and one line per finding.
         advice: what to say of each rule, by code.
+        pages: pages of the rules, by code, for formats that carry them.
         decode: ids to text, where a tokenizer was given.
         paths: what to type for a shard, by its name in the report.
         show_options: options that `packlint show` needs to read a shard as this run did, each after a space.
@@ -41,6 +43,7 @@ class Presentation:
     verbose: bool = False
     quiet: bool = False
     advice: Mapping[str, Advice] = field(default_factory=dict)
+    pages: Mapping[str, RulePage] = field(default_factory=dict)
     decode: Callable[[tuple[int, ...]], str] | None = None
     paths: Mapping[str, str] = field(default_factory=dict)
     show_options: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["visible"]
+__all__ = ["clipped", "visible"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -19,6 +19,12 @@ def visible(text: str, *, unicode: bool = True) -> str:
     if text.isprintable() and (unicode or text.isascii()):
         return text
     return "".join(c if _is_plain(c, unicode) else _spelled(c) for c in text)
+
+
+def clipped(text: str, most: int) -> str:
+    """Return the text made visible, and cut with an ellipsis where it is longer than `most` characters."""
+    shown = visible(text[: most + 1])
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def _is_plain(character: str, unicode: bool) -> bool:

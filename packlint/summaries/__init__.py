@@ -5,11 +5,17 @@
     ids.py          IdRanges     range and storage type of ids, by shard
     packs.py        PackKeys     content hash and place of every pack
     masks.py        MaskHashes   hash of the loss mask of every pack
+    lengths.py      Lengths      samples by length and row length; contexts
+    work.py         PackWork     attention work and place of every pack
+    contents.py     ShardContents  one hash of all packs in order, by shard
+    figures.py      ShardFigures what a manifest declares, by shard; declared.py compares
 
 Each has `merge`, which is associative and commutative; the instance made without arguments is its zero. What
 they and the rules compute with:
 
     hashes.py       position-independent hashes of token runs
+    packing.py      a lower bound on the packs that samples need
+    blocks.py       blocks of a block-diagonal mask, in closed form
     repetition.py   runs of tokens in which a short cycle repeats
     places.py       the few worst shards that a finding shows
 """

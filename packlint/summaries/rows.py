@@ -67,7 +67,7 @@ def unused_slots(batch: PackBatch) -> Int64Array:
     """Return `int64[pack]`, slots that short packs lack of `max_seq_len` and that somebody fills or promised.
 
     Windows of a stream are full but for the last. A length that was only seen promises nothing, nor does one
-    that the format states where the trainer runs without padding.
+    that the format or a manifest states where the trainer runs without padding.
     """
     known, contract = batch.spec.max_seq_len, batch.shard.contract
     nothing = np.zeros(batch.n_packs, np.int64)
@@ -75,7 +75,8 @@ def unused_slots(batch: PackBatch) -> Int64Array:
         return nothing
     if contract is not None and contract.cut_policy is CutPolicy.WINDOWS:
         return nothing
-    if contract is not None and contract.isolates_by and known.origin is Origin.FORMAT:
+    is_stated = known.origin in (Origin.FORMAT, Origin.MANIFEST)
+    if contract is not None and contract.isolates_by and is_stated:
         return nothing
     return np.maximum(known.value - batch.pack_lengths, 0)
 

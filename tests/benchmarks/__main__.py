@@ -3,6 +3,7 @@
     python -m tests.benchmarks parquet     40 M tokens, zstd, four columns: lint / decode
     python -m tests.benchmarks megatron    200 M tokens, memory-mapped: lint / numpy.sum
     python -m tests.benchmarks memory      peak memory of `packlint check` on both
+    python -m tests.benchmarks roles       who speaks in packed chats, beside the decode of the same rows
 
 Data are made once, under `--dir`.
 """
@@ -15,7 +16,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,7 @@ from packlint.readers import open_shards
 from packlint.readers.shard import BLOCK_TOKENS, Part, Settings
 from packlint.registry import load_rules
 from packlint.rule import Rule
+from tests.benchmarks.chat import roles
 from tests.benchmarks.data import VOCABULARY, megatron_pair, packed_parquet
 
 SPEC = {"vocab_size": VOCABULARY, "eos_ids": [2], "bos_id": 1, "pad_id": 0}
@@ -35,14 +38,14 @@ SPEC = {"vocab_size": VOCABULARY, "eos_ids": [2], "bos_id": 1, "pad_id": 0}
 def main() -> None:
     """Run the benchmarks that were asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("what", choices=["parquet", "megatron", "memory", "rules"])
+    parser.add_argument("what", choices=["parquet", "megatron", "memory", "rules", "roles"])
     parser.add_argument("--dir", type=Path, default=Path("/tmp/packlint-benchmarks"))
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     options.dir.mkdir(parents=True, exist_ok=True)
-    {"parquet": parquet, "megatron": megatron, "memory": memory, "rules": by_rule}[options.what](
-        options.dir, options.rounds
-    )
+    {"parquet": parquet, "megatron": megatron, "memory": memory, "rules": by_rule, "roles": roles}[
+        options.what
+    ](options.dir, options.rounds)
 
 
 def settings(profile: str, trainer: str, **spec: int) -> RunConfig:
@@ -65,8 +68,8 @@ def parquet(folder: Path, rounds: int) -> None:
     ratios = []
     for _ in range(rounds):
         for part in plan.shard.parts():
-            decode = cpu_seconds(lambda part=part: drain(plan, part))
-            ratios.append(cpu_seconds(lambda part=part: scan_part(plan, part, rules)) / decode)
+            decode = cpu_seconds(partial(drain, plan, part))
+            ratios.append(cpu_seconds(partial(scan_part, plan, part, rules)) / decode)
     n_tokens = sum(part.n_rows for part in plan.shard.parts()) * 4096
     low, middle, high = statistics.quantiles(ratios, n=4)
     print(f"parquet: {n_tokens / 1e6:.1f} M tokens, {len(rules)} rules, {len(ratios)} pairs of CPU times")
@@ -77,6 +80,18 @@ def drain(plan: ShardPlan, part: Part) -> None:
     """Decode the same columns at the same batch size and do nothing with them."""
     for _ in plan.shard.rows(part, plan.roles, BLOCK_TOKENS):
         pass
+
+
+def drain_all(plan: ShardPlan, parts: Sequence[Part]) -> None:
+    """Decode several parts."""
+    for part in parts:
+        drain(plan, part)
+
+
+def scan_all(plan: ShardPlan, parts: Sequence[Part], rules: Sequence[Rule]) -> None:
+    """Lint several parts."""
+    for part in parts:
+        scan_part(plan, part, rules)
 
 
 def megatron(folder: Path, rounds: int) -> None:
@@ -92,9 +107,7 @@ def megatron(folder: Path, rounds: int) -> None:
         ratios, rates = [], []
         for _ in range(rounds):
             floor = cpu_seconds(tokens.sum)
-            lint = cpu_seconds(
-                lambda plan=plan: [scan_part(plan, part, rules) for part in plan.shard.parts()]
-            )
+            lint = cpu_seconds(partial(scan_all, plan, plan.shard.parts(), rules))
             ratios.append(lint / floor)
             rates.append(tokens.size / lint / 1e6)
         print(
@@ -113,16 +126,15 @@ def by_rule(folder: Path, rounds: int) -> None:
         parts = list(plan.shard.parts())[:3]
         n_tokens = sum(part.n_rows for part in parts) * 4096
 
-        def cost(rules: list[Rule], plan: ShardPlan = plan, parts: list[Part] = parts) -> float:
-            times = [cpu_seconds(lambda: [scan_part(plan, p, rules) for p in parts]) for _ in range(rounds)]
-            return min(times) / n_tokens * 1e9  # noqa: B023 (read at once)
+        def cost(work: Callable[[], object], n_tokens: int = n_tokens) -> float:
+            return min(cpu_seconds(work) for _ in range(rounds)) / n_tokens * 1e9
 
-        floor = cost([])
-        decode = min(cpu_seconds(lambda: [drain(plan, p) for p in parts]) for _ in range(rounds))  # noqa: B023
-        print(f"{title}: decode {decode / n_tokens * 1e9:.2f}, canonical form {floor:.2f} ns per token")
+        decode = cost(partial(drain_all, plan, parts))
+        floor = cost(partial(scan_all, plan, parts, []))
+        print(f"{title}: decode {decode:.2f}, canonical form {floor:.2f} ns per token")
         for rule in load_rules():
-            print(f"  {rule.meta.code} {cost([rule]) - floor:+.2f}")
-        print(f"  all {cost(load_rules()) - floor:+.2f}")
+            print(f"  {rule.meta.code} {cost(partial(scan_all, plan, parts, [rule])) - floor:+.2f}")
+        print(f"  all {cost(partial(scan_all, plan, parts, load_rules())) - floor:+.2f}")
 
 
 def memory(folder: Path, rounds: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,9 +58,10 @@ def _packs(rng: np.random.Generator, n_packs: int) -> pa.Table:
             row.append(_PACK - place)
         lengths.append(row)
     offsets = np.arange(0, n_packs * _PACK + 1, _PACK, dtype=np.int32)
-    columns = {"tokens": ids, "labels": labels, "input_pos": positions}
+    offset_array: Any = pa.array(offsets)
+    columns: dict[str, np.ndarray[Any, Any]] = {"tokens": ids, "labels": labels, "input_pos": positions}
     arrays = {
-        name: pa.ListArray.from_arrays(pa.array(offsets), pa.array(values.reshape(-1)))
+        name: pa.ListArray.from_arrays(offset_array, pa.array(values.reshape(-1)))
         for name, values in columns.items()
     }
     return pa.table({**arrays, "seq_lens": pa.array(lengths, pa.list_(pa.int64()))})

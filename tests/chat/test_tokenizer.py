@@ -38,6 +38,40 @@ def test_special_tokens_are_kept() -> None:
     assert load_tokenizer(FOLDER).decode((1, 3, 4, 2)) == "<s><|im_start|><|im_end|></s>"
 
 
+def test_text_to_ids_and_back() -> None:
+    tokenizer = load_tokenizer(FOLDER)
+    ids, offsets = tokenizer.encode("<|im_start|>user\n")
+
+    assert ids[0] == tokenizer.added_tokens["<|im_start|>"] == 3
+    assert tokenizer.decode(ids) == "<|im_start|>user\n"
+    assert offsets[0] == (0, 12)
+    assert offsets[-1][1] == 17
+
+
+def test_chat_template_of_its_own_file() -> None:
+    tokenizer = load_tokenizer(FOLDER)
+
+    assert "<|im_start|>" in tokenizer.template
+    assert tokenizer.template_source == "chat_template.jinja"
+
+
+@pytest.mark.parametrize(
+    ("stored", "template"),
+    [
+        ("one", "one"),
+        ([{"name": "tool_use", "template": "two"}, {"name": "default", "template": "one"}], "one"),
+        ([{"name": "rag", "template": "two"}], ""),
+        (None, ""),
+        (7, ""),
+    ],
+)
+def test_chat_template_in_the_config(tmp_path: Path, stored: object, template: str) -> None:
+    shutil.copy(FOLDER / "tokenizer.json", tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": stored}))
+
+    assert load_tokenizer(tmp_path).template == template
+
+
 def test_unknown_ids_never_raise() -> None:
     tokenizer = load_tokenizer(FOLDER)
 

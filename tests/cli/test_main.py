@@ -80,7 +80,7 @@ def test_quick_commands_import_nothing_heavy(args: tuple[str, ...]) -> None:
         (["check", "*.nothing"], 3, "*.nothing"),
         (["check", ".", "--jobs", "0"], 2, "--jobs"),
         (["check", ".", "--config", "none.toml"], 2, "none.toml"),
-        (["explain", "TGT002"], 2, "did you mean TGT"),
+        (["explain", "TGT099"], 2, "did you mean TGT"),
         (["explain", "loss-on-pading"], 2, "did you mean loss-on-padding?"),
         (["trainers", "trll"], 2, "did you mean 'trl'"),
     ],

@@ -28,7 +28,7 @@ CODES = frozenset({"SHD001", "SHD002", "SHD005", "SHD006", "MAN003"})
 Lists = list[list[Any]]
 
 
-def reference(kind: str, field: str = "input_ids") -> Lists:
+def reference(kind: str = "docs", field: str = "input_ids") -> Lists:
     """Return the toy data before packing."""
     rows = json.loads((SAMPLES / "_unpacked_reference.json").read_text())[kind]
     return [row[field] if isinstance(row, dict) else row for row in rows]
@@ -45,6 +45,7 @@ def read(shard: Shard, block_tokens: int = 8) -> tuple[list[int], dict[Role, Lis
             faults += raw.faults
             for role, column in raw.columns.items():
                 assert column.n_rows == raw.row_numbers.size
+                assert role is Role.DENSE_MASK or column.offsets[-1] == column.values.shape[0]
                 bounds = zip(column.offsets[:-1], column.offsets[1:], strict=True)
                 columns.setdefault(role, []).extend(column.values[a:b].tolist() for a, b in bounds)
     return numbers, columns, faults

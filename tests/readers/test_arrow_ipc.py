@@ -17,6 +17,7 @@ from packlint.model.batch import Unit
 from packlint.readers import arrow_ipc
 from packlint.readers.arrow_ipc import ArrowReader
 from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.source import Source
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 ALL = frozenset(Role)
@@ -34,7 +35,7 @@ def _write(path: Path, kind: str = "stream", n_rows: int = 10, codec: Any = None
 
 
 def _open(path: Path) -> Shard:
-    (shard,) = ArrowReader().open(path, path.name, Settings())
+    (shard,) = ArrowReader().open(Source(str(path)), path.name, Settings())
     return shard
 
 
@@ -148,11 +149,13 @@ def test_datasets_beside_json(tmp_path: Path) -> None:
 def test_sniff() -> None:
     reader, path = ArrowReader(), Path("x")
 
-    assert reader.sniff(path, b"ARROW1\0\0")
-    assert reader.sniff(path, (SAMPLES / "trl_bfd/dataset/data-00000-of-00001.arrow").read_bytes()[:4096])
-    assert not reader.sniff(path, b"\xff" * 64)
-    assert not reader.sniff(path, b"\xff\xff\xff\xff")
-    assert not reader.sniff(path, b"PAR1")
+    assert reader.sniff(Source(str(path)), b"ARROW1\0\0")
+    assert reader.sniff(
+        Source(str(path)), (SAMPLES / "trl_bfd/dataset/data-00000-of-00001.arrow").read_bytes()[:4096]
+    )
+    assert not reader.sniff(Source(str(path)), b"\xff" * 64)
+    assert not reader.sniff(Source(str(path)), b"\xff\xff\xff\xff")
+    assert not reader.sniff(Source(str(path)), b"PAR1")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from packlint.model.batch import Unit
 from packlint.readers.datatrove import DatatroveReader
 from packlint.readers.discover import open_shards
 from packlint.readers.shard import Role, Settings
+from packlint.readers.source import Source
 from tests.readers.stream_checks import (
     SAMPLES,
     Lists,
@@ -140,4 +141,4 @@ def test_sidecars_that_disagree(tmp_path: Path, suffix: str, content: bytes, cod
 
 def test_damage(tmp_path: Path) -> None:
     files = small_file(tmp_path)
-    survives_damage(files, lambda: READER.open(files[0], "toy.ds", Settings()), n_flips=250)
+    survives_damage(files, lambda: READER.open(Source(str(files[0])), "toy.ds", Settings()), n_flips=250)

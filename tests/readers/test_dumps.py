@@ -21,6 +21,7 @@ from packlint.errors import UnreadableError
 from packlint.readers.dumps import NpzReader, SafetensorsReader, TorchReader
 from packlint.readers.memory import open_memory
 from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.source import Source
 from tests.readers.file_checks import (
     SAMPLES,
     TOY,
@@ -67,9 +68,9 @@ def small_file(folder: Path) -> list[Path]:
 
 
 def open_npz(path: Path) -> list[Shard]:
-    assert NpzReader().sniff(path, path.read_bytes()[:4096])
-    assert not TorchReader().sniff(path, path.read_bytes()[:4096])
-    return list(NpzReader().open(path, path.name, Settings()))
+    assert NpzReader().sniff(Source(str(path)), path.read_bytes()[:4096])
+    assert not TorchReader().sniff(Source(str(path)), path.read_bytes()[:4096])
+    return list(NpzReader().open(Source(str(path)), path.name, Settings()))
 
 
 # --- samples ---
@@ -160,7 +161,7 @@ def test_round_trip(
     np.savez(folder / "a.npz", input_ids=ids, loss_mask=mask)
     write_safetensors(folder / "a.safetensors", {"input_ids": ids, "loss_mask": mask})
     for reader, name in ((NpzReader(), "a.npz"), (SafetensorsReader(), "a.safetensors")):
-        [shard] = reader.open(folder / name, name, Settings())
+        [shard] = reader.open(Source(str(folder / name)), name, Settings())
         numbers, columns, faults = read(shard, block)
         assert (numbers, faults) == (list(range(n_rows)), [])
         assert columns[Role.INPUT_IDS] == ids.tolist()
@@ -186,8 +187,8 @@ def test_safetensors_as_its_own_package_writes_it(tmp_path: Path) -> None:
     package = pytest.importorskip("safetensors.numpy")
     path = tmp_path / "a.safetensors"
     package.save_file(BATCH, path, metadata={"by": "hand"})
-    assert SafetensorsReader().sniff(path, path.read_bytes()[:4096])
-    [shard] = SafetensorsReader().open(path, "a", Settings())
+    assert SafetensorsReader().sniff(Source(str(path)), path.read_bytes()[:4096])
+    [shard] = SafetensorsReader().open(Source(str(path)), "a", Settings())
     assert read(shard)[1][Role.INPUT_IDS] == BATCH["input_ids"].tolist()
 
 
@@ -254,7 +255,7 @@ def test_safetensors_headers_that_lie(tmp_path: Path, change: dict[str, Any], me
     path = tmp_path / "a.safetensors"
     path.write_bytes(struct.pack("<Q", len(text)) + text + BATCH["input_ids"].tobytes())
     with pytest.raises(UnreadableError, match=message):
-        SafetensorsReader().open(path, "a", Settings())
+        SafetensorsReader().open(Source(str(path)), "a", Settings())
 
 
 # --- damage ---
@@ -263,12 +264,12 @@ def test_safetensors_headers_that_lie(tmp_path: Path, change: dict[str, Any], me
 def test_damage_to_npz(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez_compressed(path, input_ids=BATCH["input_ids"])
-    survives_damage([path], lambda: NpzReader().open(path, "a", Settings()), n_flips=500)
+    survives_damage([path], lambda: NpzReader().open(Source(str(path)), "a", Settings()), n_flips=500)
 
 
 def test_damage_to_safetensors(tmp_path: Path) -> None:
     path = write_safetensors(tmp_path / "a.safetensors", BATCH)
-    survives_damage([path], lambda: SafetensorsReader().open(path, "a", Settings()), n_flips=500)
+    survives_damage([path], lambda: SafetensorsReader().open(Source(str(path)), "a", Settings()), n_flips=500)
 
 
 def test_a_damaged_archive_is_not_passed_over(tmp_path: Path) -> None:
@@ -284,11 +285,11 @@ def test_a_damaged_archive_is_not_passed_over(tmp_path: Path) -> None:
 
 def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = npz_with(tmp_path / "a.pt", {"a/data.pkl": b"\x80\x02}.", "a/version": b"3\n"}, zipfile.ZIP_STORED)
-    assert TorchReader().sniff(path, path.read_bytes()[:4096])
-    assert not NpzReader().sniff(path, path.read_bytes()[:4096])
+    assert TorchReader().sniff(Source(str(path)), path.read_bytes()[:4096])
+    assert not NpzReader().sniff(Source(str(path)), path.read_bytes()[:4096])
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(UnreadableError, match=r"packlint\[torch\]"):
-        TorchReader().open(path, "a", Settings())
+        TorchReader().open(Source(str(path)), "a", Settings())
 
 
 def save_torch(path: Path, data: object) -> Path:
@@ -310,7 +311,9 @@ def test_torch_batches_and_rows(tmp_path: Path) -> None:
     for name, data in (("batch", batch), ("rows", rows), ("named", {f"x.{k}": v for k, v in batch.items()})):
         [found] = batches(save_torch(tmp_path / f"{name}.pt", data))
         assert_equal(found, expected)
-    [shard] = TorchReader().open(save_torch(tmp_path / "t.pt", batch["input_ids"]), "t", Settings())
+    [shard] = TorchReader().open(
+        Source(str(save_torch(tmp_path / "t.pt", batch["input_ids"]))), "t", Settings()
+    )
     assert read(shard)[1][Role.INPUT_IDS] == BATCH["input_ids"].tolist()
 
 
@@ -323,7 +326,7 @@ def test_torch_runs_nothing(tmp_path: Path) -> None:
 
     path = save_torch(tmp_path / "a.pt", {**tensors(), "x": Trace()})
     with pytest.raises(UnreadableError, match="weights_only"):
-        TorchReader().open(path, "a", Settings())
+        TorchReader().open(Source(str(path)), "a", Settings())
     assert not trace.exists()
 
 
@@ -332,12 +335,14 @@ def test_torch_tensors_that_claim_too_much(tmp_path: Path) -> None:
     for tensor in (torch.zeros(1, dtype=torch.int64).expand(1, 2**40), torch.zeros((2**40, 0)).long()):
         path = save_torch(tmp_path / "a.pt", {"input_ids": tensor})
         with pytest.raises(UnreadableError, match="claim"):
-            TorchReader().open(path, "a", Settings())
+            TorchReader().open(Source(str(path)), "a", Settings())
 
 
 def test_damage_to_torch_files(tmp_path: Path) -> None:
     path = save_torch(tmp_path / "a.pt", {"input_ids": tensors()["input_ids"]})
-    survives_damage([path], lambda: TorchReader().open(path, "a", Settings()), n_flips=400, every=7)
+    survives_damage(
+        [path], lambda: TorchReader().open(Source(str(path)), "a", Settings()), n_flips=400, every=7
+    )
 
 
 def test_memory_and_dump_share_their_reading() -> None:

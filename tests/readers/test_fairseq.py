@@ -14,6 +14,7 @@ from packlint.errors import UnreadableError
 from packlint.readers.discover import open_shards
 from packlint.readers.fairseq_mmap import FairseqReader
 from packlint.readers.shard import Role, Settings
+from packlint.readers.source import Source
 from tests.readers.stream_checks import (
     SAMPLES,
     Lists,
@@ -75,7 +76,7 @@ def test_round_trip(
 
 def test_megatron_is_left_to_its_own_reader() -> None:
     path = SAMPLES / "megatron_uint16_eod" / "toy_text_document.idx"
-    assert not READER.sniff(path, path.read_bytes()[:4096])
+    assert not READER.sniff(Source(str(path)), path.read_bytes()[:4096])
 
 
 @pytest.mark.parametrize(
@@ -112,4 +113,4 @@ def test_the_bin_must_be_there_and_long_enough(tmp_path: Path) -> None:
 
 def test_damage(tmp_path: Path) -> None:
     files = small_file(tmp_path)
-    survives_damage(files, lambda: READER.open(files[0], "toy", Settings()), n_flips=600)
+    survives_damage(files, lambda: READER.open(Source(str(files[0])), "toy", Settings()), n_flips=600)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from packlint.readers.discover import open_shards
 from packlint.readers.fms_arrow import FmsArrowReader
 from packlint.readers.shard import Role, Settings
+from packlint.readers.source import Source
 from tests.readers.stream_checks import (
     SAMPLES,
     Lists,
@@ -78,7 +79,7 @@ def test_other_arrow_files_are_left_to_the_arrow_reader(tmp_path: Path) -> None:
     table = pa.table({"input_ids": [[1, 2], [3]]})
     with pa.ipc.new_file(str(path), table.schema) as writer:
         writer.write_table(table)
-    assert not READER.sniff(path, path.read_bytes())
+    assert not READER.sniff(Source(str(path)), path.read_bytes())
     assert [shard.format for shard in open_shards([str(path)], Settings())[0]] == ["arrow-file"]
 
 
@@ -115,6 +116,10 @@ def test_damage(tmp_path: Path) -> None:
 
     def open_it() -> object:
         head = files[0].read_bytes()[:4096]
-        return READER.open(files[0], "toy", Settings()) if READER.sniff(files[0], head) else ()
+        return (
+            READER.open(Source(str(files[0])), "toy", Settings())
+            if READER.sniff(Source(str(files[0])), head)
+            else ()
+        )
 
     survives_damage(files, open_it, n_flips=800, every=5)  # type: ignore[arg-type]

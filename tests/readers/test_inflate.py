@@ -40,8 +40,8 @@ def small_file(folder: Path) -> list[Path]:
 
 
 def open_one(path: Path) -> Shard:
-    assert JsonlReader().sniff(path, path.read_bytes()[:4096])
-    [shard] = JsonlReader().open(path, path.name, Settings())
+    assert JsonlReader().sniff(Source(str(path)), path.read_bytes()[:4096])
+    [shard] = JsonlReader().open(Source(str(path)), path.name, Settings())
     return shard
 
 
@@ -101,7 +101,7 @@ def test_damage(tmp_path: Path) -> None:
 
         def open_it(path: Path = path) -> list[Shard]:
             reader = JsonlReader()
-            is_known = reader.sniff(path, path.read_bytes()[:4096])
-            return list(reader.open(path, "a", Settings())) if is_known else []
+            is_known = reader.sniff(Source(str(path)), path.read_bytes()[:4096])
+            return list(reader.open(Source(str(path)), "a", Settings())) if is_known else []
 
         survives_damage([path], open_it, n_flips=200)

@@ -17,6 +17,7 @@ from packlint.errors import UnreadableError
 from packlint.readers.discover import open_shards
 from packlint.readers.litdata import LitdataReader
 from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.source import Source
 from tests.readers.stream_checks import (
     SAMPLES,
     Lists,
@@ -180,7 +181,7 @@ def test_a_chunk_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:
 def test_other_indices_are_not_claimed(tmp_path: Path, text: str) -> None:
     path = small_file(tmp_path)[0]
     (tmp_path / "index.json").write_text(text)
-    assert not READER.sniff(path, path.read_bytes())
+    assert not READER.sniff(Source(str(path)), path.read_bytes())
 
 
 @pytest.mark.parametrize("compression", [None, "zstd"])
@@ -189,6 +190,10 @@ def test_damage(tmp_path: Path, compression: str | None) -> None:
 
     def open_it() -> Sequence[Shard]:
         head = files[0].read_bytes()[:4096]
-        return READER.open(files[0], "toy", Settings()) if READER.sniff(files[0], head) else ()
+        return (
+            READER.open(Source(str(files[0])), "toy", Settings())
+            if READER.sniff(Source(str(files[0])), head)
+            else ()
+        )
 
     survives_damage(files, open_it)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from packlint.errors import UnreadableError
 from packlint.readers.litpkds import LitpkdsReader
 from packlint.readers.shard import PaddingMark, Role, Settings
+from packlint.readers.source import Source
 from tests.readers.stream_checks import (
     SAMPLES,
     chained,
@@ -91,4 +92,6 @@ def test_a_wrong_count_costs_nothing(tmp_path: Path, declared: int, code: str) -
 
 def test_damage(tmp_path: Path) -> None:
     files = small_file(tmp_path)
-    survives_damage(files, lambda: READER.open(files[0], "toy", Settings(eos_ids=(2,))), n_flips=1500)
+    survives_damage(
+        files, lambda: READER.open(Source(str(files[0])), "toy", Settings(eos_ids=(2,))), n_flips=1500
+    )

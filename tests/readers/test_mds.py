@@ -23,6 +23,7 @@ from packlint.readers.discover import open_shards
 from packlint.readers.mds import MdsReader
 from packlint.readers.mds.raw_bytes import infer_dtype
 from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.source import Source
 from tests.readers.file_checks import (
     SAMPLES,
     TOY,
@@ -159,8 +160,8 @@ def small_file(folder: Path) -> list[Path]:
 
 
 def open_all(path: Path, **settings: Any) -> list[Shard]:
-    assert MdsReader().sniff(path, path.read_bytes()[:4096])
-    return list(MdsReader().open(path, path.name, Settings(**settings)))
+    assert MdsReader().sniff(Source(str(path)), path.read_bytes()[:4096])
+    return list(MdsReader().open(Source(str(path)), path.name, Settings(**settings)))
 
 
 # --- samples ---
@@ -476,17 +477,25 @@ def test_damage(tmp_path: Path, compression: str | None) -> None:
     samples = [{"input_ids": [1, 5, 2], "indices": [[0, 2], [2, 3]], "id": 7}] * 3
     index = write(tmp_path, columns, [samples], compression)
     [shard] = [path for path in tmp_path.iterdir() if path != index]
-    survives_damage([shard], lambda: MdsReader().open(index, "index.json", Settings()), n_flips=500)
+    survives_damage(
+        [shard], lambda: MdsReader().open(Source(str(index)), "index.json", Settings()), n_flips=500
+    )
 
 
 def test_damage_to_the_index_and_to_a_lone_shard(tmp_path: Path) -> None:
     index, shard = small_file(tmp_path)
-    survives_damage([index], lambda: MdsReader().open(index, "index.json", Settings()), n_flips=500)
+    survives_damage(
+        [index], lambda: MdsReader().open(Source(str(index)), "index.json", Settings()), n_flips=500
+    )
     index.unlink()
 
     def open_lone() -> Sequence[Shard]:
         head = shard.read_bytes()[:4096]
-        return MdsReader().open(shard, "x", Settings()) if MdsReader().sniff(shard, head) else ()
+        return (
+            MdsReader().open(Source(str(shard)), "x", Settings())
+            if MdsReader().sniff(Source(str(shard)), head)
+            else ()
+        )
 
     survives_damage([shard], open_lone, n_flips=500)
 

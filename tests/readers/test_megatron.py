@@ -18,6 +18,7 @@ from packlint.model.batch import Unit
 from packlint.readers.megatron import MegatronReader, rows, scan
 from packlint.readers.megatron import index as index_module
 from packlint.readers.shard import Fault, PaddingMark, Role, Settings, Shard
+from packlint.readers.source import Source
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 ROLES = frozenset({Role.INPUT_IDS, Role.LABELS, Role.DOCUMENT_STARTS})
@@ -47,7 +48,7 @@ def write(
 
 
 def open_one(path: Path, max_seq_len: int | None = None) -> Shard:
-    [shard] = MegatronReader().open(path, path.name, Settings(max_seq_len=max_seq_len))
+    [shard] = MegatronReader().open(Source(str(path)), path.name, Settings(max_seq_len=max_seq_len))
     return shard
 
 
@@ -86,7 +87,7 @@ def set_bytes(path: Path, offset: int, fmt: str, *values: int) -> None:
 )
 def test_samples_by_megatron_core(sample: str, dtype: str, n_rows: int, n_tokens: int) -> None:
     path = SAMPLES / sample / "toy_text_document.idx"
-    assert MegatronReader().sniff(path, path.read_bytes()[:4096])
+    assert MegatronReader().sniff(Source(str(path)), path.read_bytes()[:4096])
     shard = open_one(path)
     numbers, columns, faults = read(shard)
     assert shard.layout.unit is Unit.DOCUMENT
@@ -111,14 +112,14 @@ def test_sample_of_a_neox_pair() -> None:
     for ids, labels in zip(columns[Role.INPUT_IDS], columns[Role.LABELS], strict=True):
         assert all(label in (-100, token) for token, label in zip(ids, labels, strict=True))
     assert shard.n_bytes == sum(f.stat().st_size for f in folder.glob("toy_*"))
-    assert MegatronReader().open(folder / "toy_label_document.idx", "labels", Settings()) == ()
+    assert MegatronReader().open(Source(str(folder / "toy_label_document.idx")), "labels", Settings()) == ()
 
 
 @pytest.mark.parametrize("sample", ["fairseq_mmap"])
 def test_fairseq_is_told_apart(sample: str) -> None:
     path = SAMPLES / sample / "train.idx"
     with pytest.raises(UnreadableError, match="fairseq"):
-        MegatronReader().open(path, path.name, Settings())
+        MegatronReader().open(Source(str(path)), path.name, Settings())
 
 
 # --- reader(writer(x)) = x ---
@@ -253,7 +254,7 @@ def test_a_damaged_label_set_is_not_passed_over(tmp_path: Path) -> None:
 
 def refused(path: Path) -> str:
     with pytest.raises(UnreadableError) as caught:
-        MegatronReader().open(path, path.name, Settings())
+        MegatronReader().open(Source(str(path)), path.name, Settings())
     return str(caught.value)
 
 

@@ -21,6 +21,7 @@ from packlint.readers.numpy_files import NpyReader
 from packlint.readers.numpy_files.pickled import load_object_array
 from packlint.readers.parquet import ParquetReader
 from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.source import Source
 from tests.readers.file_checks import (
     SAMPLES,
     assert_equal,
@@ -56,8 +57,8 @@ def write_pickle(path: Path, pickled: bytes, shape: str = "(2,)") -> Path:
 
 
 def open_one(path: Path, **settings: Any) -> Shard:
-    assert NpyReader().sniff(path, path.read_bytes()[:4096])
-    [shard] = NpyReader().open(path, path.name, Settings(**settings))
+    assert NpyReader().sniff(Source(str(path)), path.read_bytes()[:4096])
+    [shard] = NpyReader().open(Source(str(path)), path.name, Settings(**settings))
     return shard
 
 
@@ -242,7 +243,7 @@ def test_deep_nesting_breaks_nothing(tmp_path: Path, op: bytes) -> None:
         load_object_array(b"}(" + deep + b"K\x01u.")
     path = write_pickle(tmp_path / "a.npy", b"](}(X\x09\x00\x00\x00input_ids" + deep + b"ue.", "(1,)")
     with pytest.raises(UnreadableError):
-        NpyReader().open(path, "a.npy", Settings())
+        NpyReader().open(Source(str(path)), "a.npy", Settings())
 
 
 def test_a_list_that_holds_itself(tmp_path: Path) -> None:
@@ -323,7 +324,7 @@ def test_claims_beside_bridge_parquet(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "training_64.idx.parquet")
     (tmp_path / "64_metadata.jsonl").write_text(json.dumps([{**TRUE, "max_samples_per_bin": 1}]))
     path = tmp_path / "training_64.idx.parquet"
-    [shard] = ParquetReader().open(path, path.name, Settings())
+    [shard] = ParquetReader().open(Source(str(path)), path.name, Settings())
     _, _, [fault] = read(shard, 1 << 20)
     assert (fault.code, fault.row) == ("MAN003", 0)
     assert fault.message == "max_samples_per_bin would be 2, 64_metadata.jsonl says 1"
@@ -403,14 +404,14 @@ def test_an_xtuner_plan_is_called_by_its_name(tmp_path: Path) -> None:
 
 def test_damage_to_packed_rows(tmp_path: Path) -> None:
     files = small_file(tmp_path)
-    survives_damage(files[:1], lambda: NpyReader().open(files[0], "a", Settings()), n_flips=800)
-    survives_damage(files[1:], lambda: NpyReader().open(files[0], "a", Settings()), n_flips=100)
+    survives_damage(files[:1], lambda: NpyReader().open(Source(str(files[0])), "a", Settings()), n_flips=800)
+    survives_damage(files[1:], lambda: NpyReader().open(Source(str(files[0])), "a", Settings()), n_flips=100)
 
 
 def test_damage_to_an_array(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     np.save(path, np.arange(12, dtype=np.int32).reshape(3, 4))
-    survives_damage([path], lambda: NpyReader().open(path, "a", Settings()), n_flips=150)
+    survives_damage([path], lambda: NpyReader().open(Source(str(path)), "a", Settings()), n_flips=150)
 
 
 def test_a_wrong_number_of_rows(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from packlint.errors import UnreadableError
 from packlint.readers.discover import open_shards
 from packlint.readers.olmo import OlmoReader
 from packlint.readers.shard import Role, Settings
+from packlint.readers.source import Source
 from tests.readers.stream_checks import (
     SAMPLES,
     Lists,
@@ -163,11 +164,11 @@ def test_a_mask_of_another_size_is_not_used(tmp_path: Path) -> None:
 def test_numpy_files_are_left_to_others(tmp_path: Path) -> None:
     path = write(tmp_path, [[1, 2], [3]])
     np.save(path, np.arange(3))
-    assert not READER.sniff(path, path.read_bytes()[:4096])
+    assert not READER.sniff(Source(str(path)), path.read_bytes()[:4096])
 
 
 def test_damage(tmp_path: Path) -> None:
     files = small_file(tmp_path)
     told = Settings(token_dtype="uint16")
-    survives_damage(files, lambda: READER.open(files[0], "toy", told), n_flips=150)
-    survives_damage(files[:2], lambda: READER.open(files[0], "toy", Settings()), n_flips=150)
+    survives_damage(files, lambda: READER.open(Source(str(files[0])), "toy", told), n_flips=150)
+    survives_damage(files[:2], lambda: READER.open(Source(str(files[0])), "toy", Settings()), n_flips=150)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from packlint.readers.megatron import MegatronReader, MegatronShard
 from packlint.readers.megatron.pai import PaiShard
 from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.source import Source
 from tests.readers.file_checks import (
     Lists,
     batches,
@@ -63,7 +64,7 @@ def small_file(folder: Path) -> list[Path]:
 
 
 def open_one(path: Path, max_seq_len: int | None = None) -> Shard:
-    [shard] = MegatronReader().open(path, path.name, Settings(max_seq_len=max_seq_len))
+    [shard] = MegatronReader().open(Source(str(path)), path.name, Settings(max_seq_len=max_seq_len))
     return shard
 
 
@@ -141,4 +142,4 @@ def test_other_sets_are_no_packs(tmp_path: Path, sequences: Lists) -> None:
 
 def test_damage(tmp_path: Path) -> None:
     files = small_file(tmp_path)
-    survives_damage(files, lambda: MegatronReader().open(files[0], "a", Settings()), n_flips=150)
+    survives_damage(files, lambda: MegatronReader().open(Source(str(files[0])), "a", Settings()), n_flips=150)

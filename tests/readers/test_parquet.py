@@ -16,6 +16,7 @@ from packlint.errors import UnreadableError
 from packlint.readers import columns, parquet
 from packlint.readers.parquet import ParquetReader
 from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.source import Source
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 ALL = frozenset(Role)
@@ -29,7 +30,7 @@ def _write(path: Path, n_rows: int = 10, row_group_size: int = 4, **others: Any)
 
 
 def _open(path: Path) -> Shard:
-    (shard,) = ParquetReader().open(path, path.name, Settings())
+    (shard,) = ParquetReader().open(Source(str(path)), path.name, Settings())
     return shard
 
 
@@ -149,8 +150,8 @@ def test_nulls(tmp_path: Path) -> None:
 def test_sniff() -> None:
     reader = ParquetReader()
 
-    assert reader.sniff(Path("x.bin"), b"PAR1....")
-    assert not reader.sniff(Path("x.parquet"), b"ARROW1")
+    assert reader.sniff(Source("x.bin"), b"PAR1....")
+    assert not reader.sniff(Source("x.parquet"), b"ARROW1")
 
 
 @pytest.mark.parametrize(

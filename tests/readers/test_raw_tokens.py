@@ -14,6 +14,7 @@ from packlint.model.batch import Unit
 from packlint.readers.discover import open_shards
 from packlint.readers.raw_tokens import RawTokensReader
 from packlint.readers.shard import Role, Settings
+from packlint.readers.source import Source
 from tests.readers.stream_checks import (
     SAMPLES,
     chained,
@@ -70,7 +71,7 @@ def test_round_trip(
     tmp_path_factory: pytest.TempPathFactory, tokens: list[int], dtype: str, window: int | None, suffix: str
 ) -> None:
     path = write(tmp_path_factory.mktemp("set") / f"toy{suffix}", [1, *tokens], dtype)
-    [shard] = READER.open(path, "toy", Settings(token_dtype=dtype, max_seq_len=window))
+    [shard] = READER.open(Source(str(path)), "toy", Settings(token_dtype=dtype, max_seq_len=window))
     rows = tokens_of(shard)
     assert chained(rows) == [1, *tokens]
     assert shard.layout.unit is (Unit.PACK if window else Unit.DOCUMENT)
@@ -85,7 +86,7 @@ def test_round_trip(
 def test_a_type_that_is_none(tmp_path: Path, told: str) -> None:
     [path] = small_file(tmp_path)
     with pytest.raises(UnreadableError, match="must be uint8"):
-        READER.open(path, "toy", Settings(token_dtype=told))
+        READER.open(Source(str(path)), "toy", Settings(token_dtype=told))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_a_type_that_is_none(tmp_path: Path, told: str) -> None:
     ],
 )
 def test_what_is_not_claimed(name: str, head: bytes) -> None:
-    assert not READER.sniff(Path(name), head)
+    assert not READER.sniff(Source(name), head)
 
 
 def test_an_odd_byte_is_reported(tmp_path: Path) -> None:
@@ -113,4 +114,4 @@ def test_an_odd_byte_is_reported(tmp_path: Path) -> None:
 
 def test_damage(tmp_path: Path) -> None:
     files = small_file(tmp_path)
-    survives_damage(files, lambda: READER.open(files[0], "toy", TOLD))
+    survives_damage(files, lambda: READER.open(Source(str(files[0])), "toy", TOLD))

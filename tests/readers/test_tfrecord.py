@@ -20,6 +20,7 @@ import packlint
 from packlint.errors import UnreadableError
 from packlint.readers.inflate import FREE_BYTES
 from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.source import Source
 from packlint.readers.tfrecord import ArrayRecordReader, TFRecordReader
 from packlint.readers.tfrecord.crc32c import LANE_BYTES, crc32c, crc32c_of_each
 from packlint.readers.tfrecord.framing import read_records
@@ -97,8 +98,8 @@ def small_file(folder: Path) -> list[Path]:
 
 
 def open_all(path: Path) -> list[Shard]:
-    assert TFRecordReader().sniff(path, path.read_bytes()[:4096])
-    return list(TFRecordReader().open(path, path.name, Settings()))
+    assert TFRecordReader().sniff(Source(str(path)), path.read_bytes()[:4096])
+    return list(TFRecordReader().open(Source(str(path)), path.name, Settings()))
 
 
 # --- samples ---
@@ -291,7 +292,7 @@ def test_a_gzip_bomb_stops_at_the_limit(tmp_path: Path) -> None:
 
 def test_damage(tmp_path: Path) -> None:
     [path] = small_file(tmp_path)
-    survives_damage([path], lambda: TFRecordReader().open(path, "a", Settings()), n_flips=400)
+    survives_damage([path], lambda: TFRecordReader().open(Source(str(path)), "a", Settings()), n_flips=400)
 
 
 def test_damage_behind_right_checksums(tmp_path: Path) -> None:
@@ -336,7 +337,7 @@ def grain_records() -> list[bytes]:
 
 def test_array_record_and_tfrecord_give_the_same_batch(tmp_path: Path) -> None:
     path = write_array_record(tmp_path / "toy.array_record", grain_records())
-    assert ArrayRecordReader().sniff(path, path.read_bytes()[:4096])
+    assert ArrayRecordReader().sniff(Source(str(path)), path.read_bytes()[:4096])
     assert_equal(*batches(path), *batches(GRAIN))
     assert counts(path) == [(9, 24, 576, 76, 500, 0)]
     [entry] = entries(path)
@@ -353,7 +354,7 @@ def test_damage_to_array_record(tmp_path: Path) -> None:
         damaged[chance.choice(places)] ^= 1 << chance.randrange(8)
         path.write_bytes(damaged if number % 4 else damaged[: chance.randrange(len(damaged))])
         with contextlib.suppress(UnreadableError):
-            for shard in ArrayRecordReader().open(path, "a", Settings()):
+            for shard in ArrayRecordReader().open(Source(str(path)), "a", Settings()):
                 assert {fault.code for fault in read(shard)[2]} <= {"SHD001"}
 
 
@@ -362,4 +363,4 @@ def test_without_the_package_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     path.write_bytes(bytes.fromhex("83af70d10d884a3f") + bytes(1 << 16))
     monkeypatch.setitem(__import__("sys").modules, "array_record.python.array_record_module", None)
     with pytest.raises(UnreadableError, match=r"packlint\[array-record\]"):
-        ArrayRecordReader().open(path, "a", Settings())
+        ArrayRecordReader().open(Source(str(path)), "a", Settings())

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from packlint.errors import UnreadableError
 from packlint.readers.discover import open_shards
 from packlint.readers.shard import Role, Settings
+from packlint.readers.source import Source
 from packlint.readers.token_bin import TokenBinReader
 from tests.readers.stream_checks import (
     SAMPLES,
@@ -163,6 +164,10 @@ def test_damage(tmp_path: Path) -> None:
 
     def open_it() -> object:
         head = files[0].read_bytes()[:4096]
-        return READER.open(files[0], "toy", Settings()) if READER.sniff(files[0], head) else ()
+        return (
+            READER.open(Source(str(files[0])), "toy", Settings())
+            if READER.sniff(Source(str(files[0])), head)
+            else ()
+        )
 
     survives_damage(files, open_it)  # type: ignore[arg-type]

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+
+from packlint.baseline import Baseline, make_baseline
 from packlint.finding import Confidence, Finding, Location, Severity
 from packlint.model.spec import Known, Origin
-from packlint.report import InputReport, ProfileReport, Report, RuleReport, RuleStatus
+from packlint.report import InputReport, ProfileReport, Report, RuleReport, RuleStatus, hold_against
 
-__all__ = ["HOSTILE", "clean_report", "hostile_report", "mixed_report"]
+__all__ = [
+    "HOSTILE",
+    "MARKUP",
+    "clean_report",
+    "hostile_report",
+    "known_report",
+    "large_report",
+    "mixed_report",
+]
 
 HOSTILE = "a\x1b[31mred\x1b[0m [bold]b[/] \u202egnp.exe\u2066 \n\t\x07\x9b2J \ud800 ü"
 """ANSI escapes, rich markup, bidi controls, line ends, a bell, a C1 control and half a surrogate pair."""
+MARKUP = (
+    "![x](http://a.test) [b](http://a.test) <script>alert(1)</script> <!-- | \\| `` ` ]]> &amp; *b* _i_ # "
+    "$x$ @team www.a.test http://a.test ::error::x %0A ##[add-mask]x {0}"
+)
+"""What Markdown, HTML, XML, SARIF messages and workflow commands would take for their own."""
 
 
 def _rule(code: str, name: str, severity: str, status: str, reason: str = "", n: int = 0) -> RuleReport:
@@ -150,29 +167,66 @@ def clean_report() -> Report:
     )
 
 
-def hostile_report() -> Report:
-    """Return a report in which every string that comes from the data tries to take over the terminal."""
-    place = Location(shard=HOSTILE, pack=0, start=0, stop=1, context=(1, 2), note=HOSTILE)
+def hostile_report(text: str = HOSTILE) -> Report:
+    """Return a report in which every string that comes from the data tries to take over its reader."""
+    place = Location(shard=text, pack=0, start=0, stop=1, context=(1, 2), note=text)
     finding = Finding(
         code="TGT001",
         name="loss-on-padding",
         severity=Severity.ERROR,
         confidence=Confidence.CERTAIN,
-        shard=HOSTILE,
-        message=HOSTILE,
+        shard=text,
+        message=text,
         n_hits=1,
         locations=(place,),
     )
-    entry = InputReport(
-        path=HOSTILE, format="parquet", trainer="trl", trainer_source="format", evidence=(HOSTILE,)
-    )
+    entry = InputReport(path=text, format="parquet", trainer="trl", trainer_source="format", evidence=(text,))
     return Report(
         version="0.1.0",
         exit_code=2,
-        profile=ProfileReport(name="sft", source="inferred", why=HOSTILE),
-        spec={"token_dtype": Known(HOSTILE, Origin.FORMAT, HOSTILE)},
+        profile=ProfileReport(name="sft", source="inferred", why=text),
+        spec={"token_dtype": Known(text, Origin.FORMAT, text)},
         inputs=(entry,),
-        rules=(_rule("TOK002", "wrapped-ids", "error", "not_checked", HOSTILE),),
+        rules=(_rule("TOK002", "wrapped-ids", "error", "not_checked", text),),
         findings=(finding,),
-        internal_errors=(HOSTILE,),
+        internal_errors=(text,),
     )
+
+
+def known_report() -> Report:
+    """Return the mixed report held against a baseline: known, risen, gone, fallen and not looked at."""
+    report = mixed_report()
+    entries = {key: dict(counts) for key, counts in make_baseline(report.findings).entries.items()}
+    shards = [f"packed/train-{i:05d}-of-00007.parquet" for i in range(6)]
+    entries["TGT001", shards[0]]["n_hits"] -= 1
+    entries["TGT001", shards[1]]["n_tokens"] += 1
+    del entries["TGT001", shards[2]]
+    some = {"n_hits": 3, "n_packs": 3, "n_segments": 3, "n_tokens": 3}
+    entries["SHD002", shards[3]] = entries["BND001", shards[3]] = some
+    report = replace(report, rules=(*report.rules, _rule("SHD002", "ragged-columns", "error", "clean")))
+    baseline = Baseline(source=".packlint-baseline.json", entries=entries)
+    return hold_against(report, baseline, Severity.ERROR)
+
+
+@cache
+def large_report(n_rules: int, n_shards: int, n_known: int = 0) -> Report:
+    """Return a report in which each of some rules finds something in each of some shards."""
+    codes = [f"TGT{i:03d}" for i in range(n_rules)]
+    shards = [f"packed/part-{i // 1000}/train-{i:08d}.parquet" for i in range(n_shards)]
+    findings = [
+        replace(_finding(shard, 1 + i % 7), code=code, name=f"fault-{code.lower()}")
+        for code in codes
+        for i, shard in enumerate(shards)
+    ]
+    report = Report(
+        version="0.1.0",
+        exit_code=1,
+        profile=ProfileReport(name="sft", source="config", why="packlint.toml"),
+        inputs=tuple(map(_input, shards)),
+        rules=tuple(_rule(code, f"fault-{code.lower()}", "error", "found", n=1) for code in codes),
+        findings=tuple(findings),
+    )
+    if not n_known:
+        return report
+    known = Baseline(source="b.json", entries=make_baseline(findings[:n_known]).entries)
+    return hold_against(report, known, Severity.ERROR)

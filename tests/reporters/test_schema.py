@@ -13,7 +13,7 @@ from packlint import check
 from packlint.report import Report
 from packlint.reporters import render
 from packlint.reporters.presentation import Presentation
-from tests.reporters.reports import clean_report, hostile_report, mixed_report
+from tests.reporters.reports import clean_report, hostile_report, known_report, mixed_report
 
 SCHEMA: dict[str, Any] = json.loads(
     (files("packlint.reporters") / "schema" / "report-v1.json").read_text("utf-8")
@@ -31,7 +31,9 @@ def test_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("make", [clean_report, mixed_report, real_report], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [clean_report, mixed_report, known_report, real_report], ids=lambda make: make.__name__
+)
 def test_reports_validate(make: Any) -> None:
     report = make()
 

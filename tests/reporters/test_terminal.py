@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from packlint.report import Report
+from packlint.baseline import make_baseline
+from packlint.finding import Severity
+from packlint.report import Report, hold_against
 from packlint.reporters.presentation import Advice, Presentation
 from packlint.reporters.terminal import render
-from tests.reporters.reports import HOSTILE, clean_report, hostile_report, mixed_report
+from tests.reporters.reports import HOSTILE, clean_report, hostile_report, known_report, mixed_report
 
 GOLDEN = Path(__file__).parent / "golden"
 ADVICE = {
@@ -40,6 +42,7 @@ CASES = {
     "verbose": (mixed_report(), replace(PLAIN, verbose=True)),
     "quiet": (mixed_report(), replace(PLAIN, quiet=True)),
     "clean": (clean_report(), PLAIN),
+    "known": (known_report(), PLAIN),
     "hostile": (hostile_report(), replace(PLAIN, verbose=True)),
 }
 
@@ -67,7 +70,7 @@ def test_color_only_adds_color(name: str) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100, 133, 200])
 def test_no_line_is_wider_than_asked_but_commands(width: int) -> None:
-    for report in (mixed_report(), clean_report()):
+    for report in (mixed_report(), clean_report(), known_report()):
         lines = render(report, replace(PLAIN, width=width)).splitlines()
         assert all(len(line) <= width for line in lines if not line.startswith("  packlint "))
 
@@ -116,6 +119,18 @@ def test_not_checked_is_never_shown_as_clean() -> None:
 
     assert text.startswith("✓ clean: 1 rule found nothing in 1 shard, 1 could not be checked\n")
     assert "Not checked" in text
+
+
+def test_only_known_findings_are_nothing_new() -> None:
+    report = mixed_report()
+    report = replace(report, findings=tuple(f for f in report.findings if f.code != "SHD001"))
+    held = hold_against(report, replace(make_baseline(report.findings), source="b.json"), Severity.INFO)
+    text = render(held, PLAIN)
+
+    assert held.exit_code == 0
+    assert text.startswith("✓ nothing new; 7 known from b.json\n")
+    assert "Next" not in text
+    assert render(held, replace(PLAIN, quiet=True)) == "✓ nothing new; 7 known from b.json\n"
 
 
 def test_a_place_longer_than_its_context_is_cut() -> None:

@@ -22,7 +22,7 @@ from packlint.finding import Severity
 from packlint.model.needs import Need, missing
 from packlint.registry import families, find_profile, find_rule, load_rules, profile_names, rule_modules
 from packlint.rule import DatasetRule, PackRule, ReaderRule, Rule, Totals, documentation
-from packlint.testing import judge, make_batch
+from packlint.testing import judge_example, make_batch
 from packlint_rules.catalogue import FAMILIES, PACKAGE, RULES
 
 RULES_DIR = Path(packlint_rules.__file__).parent
@@ -43,16 +43,26 @@ NAMES = {
     "BND004": "broken-positions",
     "BND005": "padding-as-segment",
     "BND006": "inferred-boundaries",
+    "BND007": "end-token-inside-segment",
     "BND008": "merged-segments",
     "BND009": "overlong-segment",
     "BND010": "interior-padding",
     "TGT001": "loss-on-padding",
+    "TGT002": "loss-on-prompt",
+    "TGT003": "loss-on-system",
+    "TGT004": "loss-on-user",
+    "TGT005": "loss-on-tool",
+    "TGT006": "loss-on-template",
     "TGT007": "target-crosses-boundary",
     "TGT008": "untrained-sample",
+    "TGT009": "untrained-end-of-turn",
     "TGT010": "shifted-labels",
     "TGT011": "foreign-label",
+    "TGT012": "clipped-answer",
+    "TGT013": "untrained-answer",
     "TGT014": "odd-loss-weight",
     "TGT015": "repeated-loss-mask",
+    "TGT016": "place-dependent-mask",
     "TGT017": "empty-batch-loss",
     "SPC001": "missing-end-token",
     "SPC002": "missing-begin-token",
@@ -60,19 +70,33 @@ NAMES = {
     "SPC004": "doubled-end-token",
     "SPC005": "missing-boundary",
     "SPC006": "pad-is-end-token",
+    "SPC007": "broken-turns",
+    "SPC008": "special-token-as-text",
+    "SPC010": "foreign-rendering",
     "TOK001": "id-outside-vocabulary",
     "TOK002": "wrapped-ids",
     "TOK004": "runaway-repetition",
     "SMP006": "unrecoverable-sample",
     "SMP007": "repeated-pack",
+    "SMP009": "broken-pair",
     "FIL001": "padding-waste",
+    "FIL002": "loose-packing",
     "FIL003": "empty-pack",
     "FIL004": "odd-pack-length",
+    "FIL005": "fragmented-mask",
+    "FIL006": "unbalanced-attention-work",
     "FIL007": "unpacked-rows",
+    "CTX001": "stitched-long-context",
+    "CTX002": "short-samples-only",
+    "MAN001": "missing-manifest",
+    "MAN002": "undeclared-field",
+    "MAN003": "false-declaration",
     "SHD001": "unreadable-shard",
     "SHD002": "ragged-columns",
     "SHD003": "empty-shard",
+    "SHD004": "repeated-shard",
     "SHD005": "missing-values",
+    "SHD006": "incomplete-set",
 }
 """Codes are for ever and name one fault each: this table only grows."""
 
@@ -232,7 +256,7 @@ def test_good_has_no_error(code: str, number: int) -> None:
     assert {c: places for c, places in found.items() if c == code or severity[c] == Severity.ERROR} == {}
     if issubclass(rule, DatasetRule):
         assert [reason for need in rule.meta.needs if (reason := missing(batch, need))] == []
-        assert judge(rule, [batch]) == []
+        assert judge_example(rule, rule.good[number]) == []
 
 
 @pytest.mark.parametrize(("code", "number"), examples("bad"))
@@ -242,7 +266,7 @@ def test_bad_is_found_by_its_own_rule_and_worded_in_one_line(code: str, number: 
     assert [reason for need in rule.meta.needs if (reason := missing(batch, need))] == []
 
     if isinstance(rule, DatasetRule):
-        lines = [judgement.message for judgement in judge(rule, [batch])]
+        lines = [judgement.message for judgement in judge_example(rule, rule.bad[number])]
     else:
         assert isinstance(rule, PackRule)
         result = ShardResult()

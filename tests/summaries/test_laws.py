@@ -11,11 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from packlint.summaries.contents import Content, ShardContents
 from packlint.summaries.counts import ShardCounts
+from packlint.summaries.figures import ShardFigures
 from packlint.summaries.ids import IdRange, IdRanges
+from packlint.summaries.lengths import Lengths
 from packlint.summaries.masks import MaskHashes
 from packlint.summaries.packs import PackKeys
 from packlint.summaries.rows import Rows
+from packlint.summaries.work import PackWork
 
 _SMALL = st.integers(0, 3)
 _COUNTS = st.dictionaries(st.sampled_from("abc"), st.integers(0, 9), max_size=3).map(Counter)
@@ -51,18 +55,54 @@ def _rows(draw: st.DrawFn) -> Rows:
     return rows
 
 
+_CONTENTS = st.dictionaries(
+    _SMALL, st.builds(Content, st.tuples(st.integers(0, 2**64 - 1), _SMALL), _SMALL, _SMALL), max_size=3
+).map(ShardContents)
+
+
+@st.composite
+def _lengths(draw: st.DrawFn) -> Lengths:
+    rooms = draw(st.dictionaries(_SMALL, st.dictionaries(_SMALL, _SMALL, min_size=1), max_size=3))
+    return Lengths(
+        {room: Counter(samples) for room, samples in rooms.items()},
+        Counter(dict.fromkeys(rooms, 1)),
+        {room: draw(_SMALL) for room in rooms},
+        draw(_SMALL),
+        draw(_SMALL),
+    )
+
+
+@st.composite
+def _pack_work(draw: st.DrawFn) -> PackWork:
+    work = PackWork()
+    for _ in range(draw(_SMALL)):
+        packs = np.array(draw(st.lists(_SMALL, max_size=3)), np.int64)
+        work.add(draw(_SMALL), packs, packs + 1, packs + 2)
+    return work
+
+
+@st.composite
+def _figures(draw: st.DrawFn) -> ShardFigures:
+    counts = draw(st.dictionaries(_SMALL, _COUNTS, max_size=3))
+    return ShardFigures(counts, {i: (draw(_SMALL), draw(_SMALL) + 3) for i in counts}, draw(_CONTENTS))
+
+
 SUMMARIES: dict[str, tuple[type[Any], st.SearchStrategy[Any]]] = {
     "ShardCounts": (ShardCounts, st.dictionaries(_SMALL, _COUNTS, max_size=3).map(ShardCounts)),
     "IdRanges": (IdRanges, st.dictionaries(_SMALL, _RANGES, max_size=3).map(IdRanges)),
     "PackKeys": (PackKeys, _pack_keys()),
     "MaskHashes": (MaskHashes, _mask_hashes()),
     "Rows": (Rows, _rows()),
+    "Lengths": (Lengths, _lengths()),
+    "PackWork": (PackWork, _pack_work()),
+    "ShardContents": (ShardContents, _CONTENTS),
+    "ShardFigures": (ShardFigures, _figures()),
 }
 
 
 def content(summary: Any) -> Any:
     """Return what counts in a summary: all of it, but for the order of rows."""
-    if isinstance(summary, PackKeys | MaskHashes):
+    if isinstance(summary, PackKeys | MaskHashes | PackWork):
         return sorted(row for chunk in summary.chunks for row in chunk.tolist())
     return summary
 

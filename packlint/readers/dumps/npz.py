@@ -13,7 +13,6 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,23 +39,22 @@ class NpzReader:
         "numpy .npz of batches: dumps of collators and data sets (TRL, Axolotl, MaxText, OLMo-core, Megatron)"
     )
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the zip magic and by members that are arrays."""
         if not head.startswith(MAGIC):
             return False
         try:
-            with opened_zip(Source(str(path))) as archive:
+            with opened_zip(source) as archive:
                 return any(name.endswith(_SUFFIX) for name in archive.namelist())
         except UnreadableError:
             return _first_name(head).endswith(_SUFFIX)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return one shard, or one per prefix of the members' names.
 
         Raises:
             UnreadableError: the archive is damaged, claims too much, or holds no token ids.
         """
-        source = Source(str(path))
         with opened_zip(source) as archive:
             infos = list_members(archive, source.size)
             members = [

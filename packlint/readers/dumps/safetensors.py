@@ -17,7 +17,6 @@ import re
 import struct
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,19 +56,18 @@ class SafetensorsReader:
     format = "safetensors"
     title = "safetensors file with the arrays of a batch"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by a header length that fits the file and the JSON object after it."""
         if len(head) < 10 or not _HEAD.match(head, 8):
             return False
-        return int.from_bytes(head[:8], "little") <= min(_MAX_HEADER_BYTES, Source(str(path)).size)
+        return int.from_bytes(head[:8], "little") <= min(_MAX_HEADER_BYTES, source.size)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return one shard, or one per prefix of the arrays' names.
 
         Raises:
             UnreadableError: the header is damaged, or no array holds token ids.
         """
-        source = Source(str(path))
         header, begin = _header(source)
         members: list[Member] = []
         end = 0

@@ -13,7 +13,6 @@ Source: `torch/serialization.py` (pytorch 2.13), `torch.save` with the zip forma
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from packlint.errors import UnreadableError
@@ -37,24 +36,23 @@ class TorchReader:
     format = "torch"
     title = "PyTorch .pt with a batch or a list of rows, read by torch's safe loader (extra `torch`)"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the zip magic and a member `data.pkl` one folder down."""
         if not head.startswith(MAGIC):
             return False
         try:
-            with opened_zip(Source(str(path))) as archive:
+            with opened_zip(source) as archive:
                 names = archive.namelist()
         except UnreadableError:
             return b"/data.pkl" in head[:256]
         return any(name.endswith("/data.pkl") and name.count("/") == 1 for name in names)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return one shard, or one per prefix of the keys.
 
         Raises:
             UnreadableError: torch is missing or refuses the file, or it holds no token ids.
         """
-        source = Source(str(path))
         with opened_zip(source) as archive:
             list_members(archive, source.size)
         shards: list[Shard] = []

@@ -82,12 +82,11 @@ def read_index(source: Source) -> Index | None:
     """Return the index, or none if the file is not there or is no index of litdata's."""
     if not source.exists():
         return None
-    stamp = 0 if source.is_remote else source.path.stat().st_mtime_ns
-    return _parsed(source.location, source.size, stamp)
+    return _parsed(source.location, source.size, source.stamp)
 
 
 @lru_cache(maxsize=8)
-def _parsed(location: str, size: int, _stamp: int) -> Index | None:
+def _parsed(location: str, size: int, _stamp: str) -> Index | None:
     """Parse once for all chunks of a folder; a file that changed is another key."""
     if size > MAX_INDEX_BYTES:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 
 import numpy as np
 
@@ -43,21 +42,20 @@ class LitdataReader:
     format: str = _KIND.format
     title: str = "litdata chunks of tokens (index.json + chunk-*.bin): LitGPT"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by an `index.json` of litdata's that lists the file, or by the head of a chunk beside one."""
-        index = read_index(Source(str(path)).sibling(INDEX_NAME))
-        return index is not None and (path.name in index.chunks or _is_chunk(head))
+        index = read_index(source.sibling(INDEX_NAME))
+        return index is not None and (source.name in index.chunks or _is_chunk(head))
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard of one chunk.
 
         Raises:
             UnreadableError: the chunk is damaged, encrypted, or holds no tokens.
             UsageError: `max_seq_len` is not positive.
         """
-        source = Source(str(path))
         index = _index(source)
-        dtype, chunk = token_dtype(index), index.chunks.get(path.name)
+        dtype, chunk = token_dtype(index), index.chunks.get(source.name)
         file = _open_chunk(source, index)
         tokens = file.tokens(dtype)
         documents, document_faults = check_documents(
@@ -211,7 +209,7 @@ def _n_items(start: bytes, n_bytes: int) -> int:
 
 def _chunk_faults(file: _File, chunk: Chunk | None, n_tokens: int) -> tuple[Fault, ...]:
     if chunk is None:
-        message = f"{file.source.path.name} is not listed in {INDEX_NAME}, and is not trained on"
+        message = f"{file.source.name} is not listed in {INDEX_NAME}, and is not trained on"
         return (Fault(code="SHD006", message=message),)
     found = []
     for what, declared, measured in (

@@ -61,9 +61,7 @@ def read_shard_file(index: Source, entry: Entry) -> Content:
 
 def _below(index: Source, basename: str) -> Source:
     """Return a file by its path below the folder of the index."""
-    if index.is_remote:
-        return Source(index.location.rsplit("/", 1)[0] + "/" + basename)
-    return Source(str(index.path.parent / basename))
+    return index.parent.child(basename)
 
 
 def _contradictions(source: Source, claim: FileClaim) -> tuple[Fault, ...]:

@@ -88,12 +88,11 @@ def read_index(source: Source) -> tuple[Entry, ...]:
     Raises:
         UnreadableError: it is damaged, or lists shards of another format.
     """
-    size = source.size
-    return _parsed(source, size, 0 if source.is_remote else source.path.stat().st_mtime_ns)
+    return _parsed(source, source.size, source.stamp)
 
 
 @lru_cache(maxsize=8)
-def _parsed(source: Source, size: int, changed: int) -> tuple[Entry, ...]:
+def _parsed(source: Source, size: int, _stamp: str) -> tuple[Entry, ...]:
     if size > _MAX_INDEX_BYTES:
         raise UnreadableError(f"the index has {size} bytes")
     try:

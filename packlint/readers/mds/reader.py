@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec, Known, Origin
@@ -34,25 +33,23 @@ class MdsReader:
     format = "mds"
     title = "MosaicML Streaming directory (index.json + .mds, plain or compressed): LLM Foundry, ProLong"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell an index by its keys, a shard by its configuration or by the index beside it."""
         if is_index(head):
             return True
-        source = Source(str(path))
         if len(head) >= 8:
             begin = 8 + 4 * int.from_bytes(head[:4], "little")
             is_within = begin + len(_CONFIG_HEAD) <= source.size
             if is_within and source.read(begin, len(_CONFIG_HEAD)) == _CONFIG_HEAD:
                 return True
-        return _listed(source.sibling(INDEX_NAME), path.name) is not None
+        return _listed(source.sibling(INDEX_NAME), source.name) is not None
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shards that an index lists, or the one shard.
 
         Raises:
             UnreadableError: the index or the shard is damaged, or no column holds token ids.
         """
-        source = Source(str(path))
         folder = name.rpartition("/")[0]
         prefix = f"{folder}/" if folder else ""
         if is_index(source.read(0, 4096)):
@@ -62,10 +59,10 @@ class MdsReader:
             types: dict[str, tuple[str, str]] = {}
             return [_open(source, entry, prefix + entry.raw.basename, settings, types) for entry in entries]
         index = source.sibling(INDEX_NAME)
-        listed = _listed(index, path.name)
+        listed = _listed(index, source.name)
         if listed is not None:
             return [_open(index, listed, prefix + listed.raw.basename, settings, {})]
-        shard = _open(source, _own_entry(source, path.name), name, settings, {})
+        shard = _open(source, _own_entry(source, source.name), name, settings, {})
         return [replace(shard, is_listed=not index.exists())]
 
 

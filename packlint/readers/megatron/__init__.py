@@ -3,6 +3,7 @@
     index.py    `.idx` → Index: counts and places, checked against the sizes of both files
     scan.py     the check of lengths and pointers
     rows.py     Index + `.bin` → rows, as documents or as windows of the stream
+    stretches.py    pieces of the `.bin`, end to end
     reader.py   the Reader and the Shard over them; GPT-NeoX text and label pairs
     pai.py      packed sets of Pai-Megatron-Patch: tokens and labels in one sequence
 

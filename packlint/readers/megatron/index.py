@@ -17,16 +17,15 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError
 from packlint.model.arrays import Int64Array
 from packlint.readers.megatron.scan import Scan
 from packlint.readers.shard import Fault
+from packlint.readers.source import ArrayView, Source
 
 __all__ = ["MAGIC", "Header", "Index", "open_index", "read_header"]
 
@@ -69,18 +68,16 @@ class Index:
     """Give access to a checked `.idx`; holds one entry per section, not per sequence.
 
     Args:
-        path: the `.idx`.
-        bin_path: the `.bin` beside it.
-        n_bin_bytes: size of the `.bin`.
+        source: the `.idx`.
+        bin: the `.bin` beside it.
         header: counts and types.
         section_sequences: `int64[section + 1]`, first sequence of each section, and S.
         section_tokens: `int64[section + 1]`, tokens in all sequences before each section, and in all.
         faults: what is wrong but does not keep the sequences from being read.
     """
 
-    path: Path
-    bin_path: Path
-    n_bin_bytes: int
+    source: Source
+    bin: Source
     header: Header
     section_sequences: Int64Array
     section_tokens: Int64Array
@@ -98,30 +95,37 @@ class Index:
 
     def lengths(self, first: int, stop: int) -> Int64Array:
         """Return `int64[sequence]`, tokens of the sequences `first` to `stop`, exclusive."""
-        return _lengths(self.path, first, stop)
+        return _lengths(self.source, first, stop)
 
     def starts(self, first: int, stop: int) -> Int64Array:
         """Return `int64[sequence]`, place of each sequence in the `.bin`, in tokens."""
-        return _pointers(self.path, self.header, first, stop) // self.header.dtype.itemsize
+        return _pointers(self.source, self.header, first, stop) // self.header.dtype.itemsize
 
-    def tokens(self) -> NDArray[np.integer[Any]]:
-        """Map the `.bin` as `int[token]`, read-only, in the stored type; every call maps it anew."""
-        n_tokens = self.n_bin_bytes // self.header.dtype.itemsize
-        if n_tokens == 0:
-            return np.empty(0, self.header.dtype)
-        mapped = np.memmap(self.bin_path, self.header.dtype, mode="r", shape=(n_tokens,))
-        return mapped.view(np.ndarray)
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of both files."""
+        return self.source.size + self.bin.size
+
+    def tokens(self) -> ArrayView:
+        """Map the `.bin` as `int[token]`, read-only, in the stored type; every call maps it anew.
+
+        Raises:
+            UnreadableError: the file shrank since it was opened.
+        """
+        try:
+            mapped = self.bin.array(self.header.dtype)
+        except (ValueError, OSError) as error:
+            raise UnreadableError(f"{self.bin.name}: {error}") from error
+        return mapped.view(np.ndarray) if isinstance(mapped, np.ndarray) else mapped
 
 
-def read_header(path: Path) -> Header:
+def read_header(source: Source) -> Header:
     """Return the header of an `.idx`; costs 34 bytes of reading, whatever counts it claims.
 
     Raises:
         UnreadableError: no Megatron index of version 1 with integer tokens, or not of the size it says.
     """
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(_HEADER.size)
+    size, head = source.size, source.read(0, _HEADER.size)
     if head[: len(MAGIC)] != MAGIC[: len(head)]:
         raise UnreadableError("no Megatron index: the file does not begin with MMIDIDX")
     if _is_fairseq(head, size):
@@ -163,7 +167,7 @@ def _dtype(code: int) -> np.dtype[np.integer[Any]]:
     return np.dtype(_DTYPES[code])
 
 
-def open_index(path: Path) -> Index:
+def open_index(source: Source) -> Index:
     """Return the index of a set, checked against the size of its `.bin`.
 
     Reads the `.idx` once, 3 MiB at a time.
@@ -171,33 +175,30 @@ def open_index(path: Path) -> Index:
     Raises:
         UnreadableError: the index contradicts itself or points beyond the `.bin`, or the `.bin` is missing.
     """
-    header = read_header(path)
-    bin_path = path.with_suffix(".bin")
-    try:
-        n_bin_bytes = bin_path.stat().st_size
-    except OSError as error:
-        raise UnreadableError(f"{bin_path.name} is missing beside {path.name}") from error
-    scan = Scan(header.dtype.itemsize, n_bin_bytes, bin_path.name)
+    header = read_header(source)
+    bin_file = source.sibling(source.stem + ".bin")
+    if not bin_file.exists():
+        raise UnreadableError(f"{bin_file.name} is missing beside {source.name}")
+    scan = Scan(header.dtype.itemsize, bin_file.size, bin_file.name)
     for first in range(0, header.n_sequences, _SCAN_SEQUENCES):
         stop = min(first + _SCAN_SEQUENCES, header.n_sequences)
-        scan.add(first, _lengths(path, first, stop), _pointers(path, header, first, stop))
+        scan.add(first, _lengths(source, first, stop), _pointers(source, header, first, stop))
     return Index(
-        path=path,
-        bin_path=bin_path,
-        n_bin_bytes=n_bin_bytes,
+        source=source,
+        bin=bin_file,
         header=header,
         section_sequences=np.array([*scan.section_sequences, header.n_sequences], np.int64),
         section_tokens=np.array([*scan.section_tokens, scan.n_tokens], np.int64),
-        faults=(*scan.faults(), *_document_faults(path, header)),
+        faults=(*scan.faults(), *_document_faults(source, header)),
     )
 
 
-def _document_faults(path: Path, header: Header) -> tuple[Fault, ...]:
+def _document_faults(source: Source, header: Header) -> tuple[Fault, ...]:
     """Report a document index that does not run from 0 up to S; sequences do not depend on it."""
     first, last = 0, 0
     for at in range(0, header.n_document_entries, _SCAN_SEQUENCES):
         stop = min(at + _SCAN_SEQUENCES, header.n_document_entries)
-        entries = _read(path, np.dtype("<i8"), _HEADER.size + 12 * header.n_sequences + 8 * at, stop - at)
+        entries = _read(source, np.dtype("<i8"), _HEADER.size + 12 * header.n_sequences + 8 * at, stop - at)
         first = int(entries[0]) if at == 0 else first
         falls = np.append(last, entries[:-1]) > entries
         if falls.any():
@@ -210,17 +211,18 @@ def _document_faults(path: Path, header: Header) -> tuple[Fault, ...]:
     return (Fault(code="SHD001", message=message),)
 
 
-def _lengths(path: Path, first: int, stop: int) -> Int64Array:
-    return _read(path, np.dtype("<i4"), _HEADER.size + 4 * first, stop - first)
+def _lengths(source: Source, first: int, stop: int) -> Int64Array:
+    return _read(source, np.dtype("<i4"), _HEADER.size + 4 * first, stop - first)
 
 
-def _pointers(path: Path, header: Header, first: int, stop: int) -> Int64Array:
+def _pointers(source: Source, header: Header, first: int, stop: int) -> Int64Array:
     offset = _HEADER.size + 4 * header.n_sequences + 8 * first
-    return _read(path, np.dtype("<i8"), offset, stop - first)
+    return _read(source, np.dtype("<i8"), offset, stop - first)
 
 
-def _read(path: Path, dtype: np.dtype[Any], offset: int, count: int) -> Int64Array:
-    values = np.fromfile(path, dtype, count, offset=offset)
-    if values.size != count:
-        raise UnreadableError(f"{path.name} ended at byte {offset + values.nbytes} while it was read")
+def _read(source: Source, dtype: np.dtype[Any], offset: int, count: int) -> Int64Array:
+    raw = source.read(offset, count * dtype.itemsize)
+    if len(raw) != count * dtype.itemsize:
+        raise UnreadableError(f"{source.name} ended at byte {offset + len(raw)} while it was read")
+    values = np.frombuffer(raw, dtype)
     return values.astype(np.int64, copy=False)

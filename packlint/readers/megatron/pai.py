@@ -24,8 +24,10 @@ from packlint.model.arrays import Int64Array, IntArray
 from packlint.model.contract import LabelAlignment
 from packlint.model.spec import DatasetSpec, Known, Origin
 from packlint.readers.megatron.index import Index
+from packlint.readers.megatron.stretches import take
 from packlint.readers.reading import IGNORE_INDEX
 from packlint.readers.shard import Layout, PaddingMark, Part, Ragged, RawRows, Role
+from packlint.readers.source import ArrayView
 
 __all__ = ["PaiShard", "is_pai", "open_pai"]
 
@@ -59,7 +61,7 @@ class PaiShard:
     @property
     def n_bytes(self) -> int:
         """Bytes of the `.idx` and `.bin`."""
-        return self.index.path.stat().st_size + self.index.n_bin_bytes
+        return self.index.n_bytes
 
     def parts(self) -> Sequence[Part]:
         """Return ranges of rows of about 16 Mi tokens."""
@@ -105,7 +107,7 @@ def is_pai(index: Index) -> bool:
 def open_pai(index: Index, name: str) -> PaiShard:
     """Return the shard over a set of which `is_pai` is true."""
     row_tokens = index.n_tokens // index.n_sequences // 2
-    dtype, bin_name = index.header.dtype.name, index.bin_path.name
+    dtype, bin_name = index.header.dtype.name, index.bin.name
     layout = Layout(
         producer="Pai-Megatron-Patch, packed fine-tuning set",
         trainer="pai-megatron",
@@ -133,15 +135,9 @@ def open_pai(index: Index, name: str) -> PaiShard:
     return PaiShard(name=name, layout=layout, spec=spec, index=index, row_tokens=row_tokens)
 
 
-def _halves(stored: IntArray, starts: Int64Array, row_tokens: int) -> IntArray:
+def _halves(stored: ArrayView, starts: Int64Array, row_tokens: int) -> IntArray:
     """Return `int[row, half, token]`: a view of the file where the sequences adjoin."""
-    length = 2 * row_tokens
-    if (np.diff(starts) == length).all():
-        begin = int(starts[0])
-        adjoining: IntArray = stored[begin : begin + starts.size * length]
-        return adjoining.reshape(-1, 2, row_tokens)
-    gathered: IntArray = stored[starts[:, None] + np.arange(length)]
-    return gathered.reshape(-1, 2, row_tokens)
+    return take(stored, starts, np.full(starts.size, 2 * row_tokens)).reshape(-1, 2, row_tokens)
 
 
 def _columns(tokens: IntArray, labels: IntArray) -> dict[Role, Ragged]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from packlint.readers.megatron.pai import is_pai, open_pai
 from packlint.readers.megatron.rows import Pair, document_rows, window_rows
 from packlint.readers.megatron.scan import SECTION_TOKENS
 from packlint.readers.shard import Fault, Layout, PaddingMark, Part, Ragged, RawRows, Role, Settings, Shard
+from packlint.readers.source import Source
 
 __all__ = ["MegatronReader", "MegatronShard"]
 
@@ -66,7 +66,7 @@ class MegatronShard:
     def n_bytes(self) -> int:
         """Bytes of the `.idx` and `.bin`, and of the labels'."""
         indices = [index for index in (self.pair.text, self.pair.labels) if index is not None]
-        return sum(index.path.stat().st_size + index.n_bin_bytes for index in indices)
+        return sum(index.n_bytes for index in indices)
 
     def parts(self) -> Sequence[Part]:
         """Return ranges of rows of about 16 Mi tokens; one empty range for an empty set."""
@@ -121,11 +121,11 @@ class MegatronReader:
     format = "megatron"
     title = "Megatron indexed dataset (.idx + .bin): Megatron-LM, datatrove, DeepSpeed, GPT-NeoX"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the magic; true for fairseq's look-alike too, which `open` refuses by name."""
         return head.startswith(MAGIC)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the one shard; none for the label or reward set of a text set beside it.
 
         Raises:
@@ -135,13 +135,13 @@ class MegatronReader:
         window = settings.max_seq_len
         if window is not None and window < 1:
             raise UsageError(f"max_seq_len must be positive, not {window}")
-        if any(_sibling(path, suffix, _TEXT) for suffix in (_LABELS, _REWARDS)):
+        if any(_sibling(source, suffix, _TEXT) for suffix in (_LABELS, _REWARDS)):
             return ()
-        text = open_index(path)
+        text = open_index(source)
         if is_pai(text):
             return [open_pai(text, name)]
-        label_path = _sibling(path, _TEXT, _LABELS)
-        pair = Pair(text, None if label_path is None else _open_labels(label_path))
+        labels = _sibling(source, _TEXT, _LABELS)
+        pair = Pair(text, None if labels is None else _open_labels(labels))
         why = f"dtype code {text.header.dtype_code} in the .idx"
         return [
             MegatronShard(
@@ -154,26 +154,26 @@ class MegatronReader:
         ]
 
 
-def _sibling(path: Path, suffix: str, other: str) -> Path | None:
+def _sibling(source: Source, suffix: str, other: str) -> Source | None:
     """Return the index of the same prefix that ends in `other`, if there is one."""
-    if not path.stem.endswith(suffix):
+    if not source.stem.endswith(suffix):
         return None
-    found = path.with_name(path.stem.removesuffix(suffix) + other + path.suffix)
+    found = source.sibling(source.stem.removesuffix(suffix) + other + source.suffix)
     return found if found.is_file() else None
 
 
-def _open_labels(path: Path) -> Index:
+def _open_labels(source: Source) -> Index:
     """Open the label set; without its labels the text would seem to be trained on throughout."""
     try:
-        return open_index(path)
+        return open_index(source)
     except UnreadableError as error:
-        raise UnreadableError(f"label set {path.name}: {error}") from error
+        raise UnreadableError(f"label set {source.name}: {error}") from error
 
 
 def _layout(pair: Pair, window: int | None) -> Layout:
-    columns = {Role.INPUT_IDS: pair.text.bin_path.name, Role.DOCUMENT_STARTS: "sequence_lengths"}
+    columns = {Role.INPUT_IDS: pair.text.bin.name, Role.DOCUMENT_STARTS: "sequence_lengths"}
     if pair.labels is not None:
-        columns[Role.LABELS] = pair.labels.bin_path.name
+        columns[Role.LABELS] = pair.labels.bin.name
     return Layout(
         producer="megatron" if pair.labels is None else "neox",
         trainer="megatron" if pair.labels is None else "neox",
@@ -196,7 +196,7 @@ def _evidence(pair: Pair, window: int | None) -> tuple[str, ...]:
     if header.has_modes:
         lines.append(f"one mode per sequence at the end of the index (multimodal): int8[{text.n_sequences}]")
     if pair.labels is not None:
-        lines.append(f"labels in {pair.labels.path.name}, as GPT-NeoX writes them")
+        lines.append(f"labels in {pair.labels.source.name}, as GPT-NeoX writes them")
     if window is None:
         lines.append("one row per sequence, as GPTDataset draws them")
     else:

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, IntArray
+from packlint.model.arrays import BoolArray, Int64Array
 from packlint.readers.megatron.index import Index
+from packlint.readers.megatron.stretches import take
 from packlint.readers.shard import Fault, Part, Ragged, RawRows, Role
 
 __all__ = ["PIECE_TOKENS", "Pair", "document_rows", "window_rows"]
@@ -184,27 +185,13 @@ class _Loader:
         """Return rows whose tokens are the stretches, end to end."""
         columns = {Role.DOCUMENT_STARTS: document_starts}
         if Role.INPUT_IDS in self._roles:
-            tokens = _take(self._tokens, stretches.starts, stretches.lengths)
+            tokens = take(self._tokens, stretches.starts, stretches.lengths)
             columns[Role.INPUT_IDS] = Ragged(tokens, offsets)
         if Role.LABELS in self._roles and self._labels is not None and stretches.label_starts is not None:
-            labels = _take(self._labels, stretches.label_starts, stretches.lengths)
+            labels = take(self._labels, stretches.label_starts, stretches.lengths)
             columns[Role.LABELS] = Ragged(labels, offsets)
         wanted = {role: column for role, column in columns.items() if role in self._roles}
         return RawRows(row_numbers=numbers, columns=wanted)
-
-
-def _take(tokens: IntArray, starts: Int64Array, lengths: Int64Array) -> IntArray:
-    """Return the stretches end to end: a view where they adjoin in the file, as they nearly always do."""
-    filled = lengths > 0
-    starts, lengths = starts[filled], lengths[filled]
-    if starts.size == 0:
-        return tokens[:0]
-    if np.array_equal(starts[1:], starts[:-1] + lengths[:-1]):
-        adjoining: IntArray = tokens[starts[0] : starts[-1] + lengths[-1]]
-        return adjoining
-    offsets = _offsets(lengths)
-    gathered: IntArray = tokens[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)]
-    return gathered
 
 
 def _sequences(pair: Pair, first: int, stop: int) -> _Sequences:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from packlint.errors import UnreadableError
 from packlint.readers.numpy_files.arrays import open_array
@@ -23,19 +22,18 @@ class NpyReader:
     format = "npy"
     title = "numpy array: packed rows of NeMo 2 and Megatron-Bridge (pickled, read safely), or token ids"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the magic."""
         return head.startswith(MAGIC)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the one shard; none for the second file of an XTuner plan.
 
         Raises:
             UnreadableError: the file is damaged, holds no token ids, or is a plan of XTuner's.
         """
-        source = Source(str(path))
-        if _is_plan(source, path.name):
-            if path.name != _PLAN_FILES[0]:
+        if _is_plan(source, source.name):
+            if source.name != _PLAN_FILES[0]:
                 return ()
             raise UnreadableError(
                 "an XTuner pack plan (boundaries.npy, samples.npy, paths.json): it says which samples form a "

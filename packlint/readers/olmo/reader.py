@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,26 +48,24 @@ class OlmoReader:
     format: str = _KIND.format
     title: str = "raw .npy tokens with .csv.gz and labels_mask_*.npy: OLMo-core, dolma, open-instruct"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the gzipped table or the loss mask beside it; true for these two as well."""
-        source = Source(str(path))
-        return _is_tokens(source, path.name, head) or _owner(source, path.name) is not None
+        return _is_tokens(source, source.name, head) or _owner(source, source.name) is not None
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the shard; none for the loss mask and the table of one.
 
         Raises:
             UnreadableError: nothing tells how tokens are stored.
             UsageError: `max_seq_len` is not positive.
         """
-        source = Source(str(path))
-        if _owner(source, path.name) is not None:
+        if _owner(source, source.name) is not None:
             return ()
-        table, mask = _table(source, path.name), _mask(source, path.name)
+        table, mask = _table(source, source.name), _mask(source, source.name)
         ends, table_faults = _read_table(table, source.size + _SPARE_DOCUMENTS)
         dtype, why = _dtype(source, ends, mask, settings)
         n_tokens = source.size // dtype.itemsize
-        documents, document_faults = _documents(ends, n_tokens, table.path.name)
+        documents, document_faults = _documents(ends, n_tokens, table.name)
         loss, loss_faults = _loss(mask, n_tokens)
         tokens = Stored(source, dtype.str, 0, n_tokens)
         shard = open_stream(
@@ -115,7 +112,7 @@ def _owner(source: Source, name: str) -> str | None:
 
 def _read_table(table: Source, n_most: int) -> tuple[Int64Array | None, list[Fault]]:
     """Return the ends of documents, or none and what is wrong; tokens can be read without."""
-    name = table.path.name
+    name = table.name
     if not table.exists():
         return None, []
     try:
@@ -164,6 +161,6 @@ def _loss(mask: Source, n_tokens: int) -> tuple[Stored | None, tuple[Fault, ...]
     if not mask.exists():
         return None, ()
     if mask.size != n_tokens:
-        message = f"{mask.path.name} has {mask.size} values for {n_tokens} tokens, and is not used"
+        message = f"{mask.name} has {mask.size} values for {n_tokens} tokens, and is not used"
         return None, (Fault(code="SHD006", message=message),)
     return Stored(mask, "|u1", 0, n_tokens), ()

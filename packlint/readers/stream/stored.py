@@ -50,7 +50,7 @@ class Stored:
         try:
             return self.source.array(self.dtype, self.start, self.size)
         except (ValueError, OSError) as error:  # the file shrank since its size was taken
-            raise UnreadableError(f"{self.source.path.name}: {error}") from error
+            raise UnreadableError(f"{self.source.name}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from packlint.errors import UnreadableError
@@ -89,17 +88,16 @@ class ArrayRecordReader:
     format = "array_record"
     title = "ArrayRecord of tf.train.Example with token lists: Grain, MaxText (extra `array-record`)"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the signature of its first block."""
         return head.startswith(_MAGIC)
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the one shard, or two for encoder-decoder rows; reads the first few records.
 
         Raises:
             UnreadableError: the package is missing, the file is damaged, or no feature holds token ids.
         """
-        source = Source(str(path))
         n_records = _count(source)
         if n_records > source.size:  # a claim that would make a list of parts without end
             raise UnreadableError(f"damaged: {n_records} records in {source.size} bytes")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
@@ -85,23 +84,22 @@ class TFRecordReader:
     format = "tfrecord"
     title = "TFRecord of tf.train.Example with token lists: seqio, MaxText, Grain; plain or gzip"
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff(self, source: Source, head: bytes) -> bool:
         """Tell by the checksum of the first length, inside gzip too."""
         codec = codec_of(head)
         if codec is not Codec.GZIP:
             return is_header(head)
         try:
-            return is_header(read_content(Source(str(path)), codec, HEADER_BYTES))
+            return is_header(read_content(source, codec, HEADER_BYTES))
         except UnreadableError:
             return False
 
-    def open(self, path: Path, name: str, settings: Settings) -> Sequence[Shard]:
+    def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the one shard, or two for encoder-decoder rows; reads the first few records.
 
         Raises:
             UnreadableError: no record is an Example, or no feature holds token ids.
         """
-        source = Source(str(path))
         codec = codec_of(source.read(0, 4))
         records = _records(source, codec, _SAMPLE_BYTES)
         names, layouts = example_layouts(records, settings)

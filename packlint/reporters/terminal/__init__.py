@@ -3,6 +3,7 @@
 heading.py     verdict, the numbers that matter, inputs, profile
 findings.py    what was found, by rule, the worst first
 places.py      the worst place of a rule, with its context
+known.py       what the baseline knows
 remainder.py   what was not checked or is off, and what to do next
 """
 
@@ -12,6 +13,7 @@ from packlint.report import Report
 from packlint.reporters.presentation import Presentation
 from packlint.reporters.terminal.findings import write_findings, write_findings_briefly
 from packlint.reporters.terminal.heading import write_inputs, write_numbers, write_verdict
+from packlint.reporters.terminal.known import write_known
 from packlint.reporters.terminal.remainder import (
     write_internal_errors,
     write_next,
@@ -33,6 +35,7 @@ def render(report: Report, presentation: Presentation) -> str:
     write_numbers(paper, report)
     write_inputs(paper, report, presentation)
     write_findings(paper, report, presentation)
+    write_known(paper, report, presentation)
     write_internal_errors(paper, report)
     write_unchecked(paper, report, presentation)
     write_off(paper, report, presentation)

@@ -6,34 +6,23 @@ from collections.abc import Sequence
 
 from packlint.finding import Confidence, Finding
 from packlint.report import Report, RuleReport
+from packlint.reporters.grouping import by_rule
 from packlint.reporters.paper import Paper
 from packlint.reporters.presentation import Advice, Presentation
 from packlint.reporters.signs import SEVERITY_STYLES, count, severity_sign
 from packlint.reporters.terminal.places import write_place
 
-__all__ = ["by_rule", "write_findings", "write_findings_briefly"]
+__all__ = ["write_findings", "write_findings_briefly"]
 
 _MAX_SHARDS = 4
 _MAX_PLACES = 5
 _COLUMN = 7
 
 
-def by_rule(report: Report) -> list[list[Finding]]:
-    """Return the findings of each rule together; the gravest rule first, then the one of most tokens."""
-    groups: dict[str, list[Finding]] = {}
-    for finding in sorted(report.findings, key=lambda f: (f.severity.rank, f.code, f.shard, f.message)):
-        groups.setdefault(finding.code, []).append(finding)
-    return sorted(groups.values(), key=_weight)
-
-
-def _weight(findings: Sequence[Finding]) -> tuple[int, int, str]:
-    return findings[0].severity.rank, -sum(f.n_tokens for f in findings), findings[0].code
-
-
 def write_findings(paper: Paper, report: Report, presentation: Presentation) -> None:
     """Write one block per rule."""
-    totals = {rule.code: rule for rule in report.rules}
-    for findings in by_rule(report):
+    totals = {rule.code: rule for rule in report.rules} if not report.known_findings else {}
+    for findings in by_rule(report.new_findings):
         code = findings[0].code
         paper.blank()
         _head(paper, findings, totals.get(code))
@@ -44,7 +33,7 @@ def write_findings(paper: Paper, report: Report, presentation: Presentation) -> 
 
 def write_findings_briefly(paper: Paper, report: Report) -> None:
     """Write one line per finding, however long: lines are for grep."""
-    for finding in report.findings:
+    for finding in report.new_findings:
         style = SEVERITY_STYLES[finding.severity]
         where = f" {paper.show(finding.shard)}:" if finding.shard else ""
         words = (finding.severity.value, style)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from packlint.finding import Severity
 from packlint.model.spec import Known
-from packlint.report import InputReport, Report, RuleStatus
+from packlint.report import InputReport, Report
 from packlint.reporters.paper import Paper, Piece
 from packlint.reporters.presentation import Presentation
 from packlint.reporters.signs import SEVERITY_STYLES, count, percent, severity_sign
+from packlint.reporters.verdict import below_limit, clean_words, counts_by_severity, known_words, where
 
 __all__ = ["write_inputs", "write_numbers", "write_verdict"]
 
 _NUMBER_COLUMN, _INPUT_COLUMN = 18, 9
 _MAX_EVIDENCE = 110
 _MAX_PATHS = 3
-_PLURALS = {"error": "errors", "warning": "warnings", "info": "notes"}
-_SINGULARS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def write_verdict(paper: Paper, report: Report, presentation: Presentation) -> None:
@@ -31,38 +28,30 @@ def write_verdict(paper: Paper, report: Report, presentation: Presentation) -> N
         paper.line(sign, ("packlint itself failed", "bold red"), ": ", *_found(paper, report))
         return
     if not report.findings:
-        clean = sum(rule.status is RuleStatus.CLEAN for rule in report.rules)
-        skipped = sum(rule.status is RuleStatus.NOT_CHECKED for rule in report.rules)
-        said = f": {count(clean, 'rule')} found nothing in {count(len(report.inputs), 'shard')}"
-        rest = f", {skipped} could not be checked" if skipped else ""
-        paper.line((f"{paper.glyphs.clean} clean", "bold green"), said + rest)
+        paper.line((f"{paper.glyphs.clean} clean", "bold green"), f": {clean_words(report)}")
         return
-    worst = report.findings[0].severity.value
+    new = report.new_findings
+    if not new:
+        paper.line((f"{paper.glyphs.clean} ", "bold green"), *_found(paper, report))
+        return
+    worst = new[0].severity.value
     sign = (f"{severity_sign(worst, paper.glyphs)} ", SEVERITY_STYLES[worst])
-    passes = f"; below --fail-on {presentation.fail_on}, exit 0" if report.exit_code == 0 else ""
-    paper.line(sign, *_found(paper, report), passes)
+    paper.line(sign, *_found(paper, report), below_limit(report, presentation.fail_on))
 
 
 def _found(paper: Paper, report: Report) -> Iterator[Piece]:
+    """Yield the words of `verdict.found_words`, with colour."""
+    new = report.new_findings
     if not report.findings:
         yield "no findings, and the run is incomplete"
         return
-    counts = Counter(finding.severity for finding in report.findings)
     separator = ""
-    for severity in Severity:
-        if n := counts[severity]:
-            words = count(n, _SINGULARS[severity], _PLURALS[severity])
-            yield separator
-            yield (words, SEVERITY_STYLES[severity])
-            separator = ", "
-    shards = {finding.shard for finding in report.findings}
-    of = f"{len(shards - {''})} of {count(len(report.inputs), 'shard')}"
-    if shards == {""}:
-        yield f" over the whole data set ({count(len(report.inputs), 'shard')})"
-    elif "" in shards:
-        yield f" in {of} and over the whole data set"
-    else:
-        yield f" in {of}"
+    for words, severity in counts_by_severity(new):
+        yield separator
+        yield (words, SEVERITY_STYLES[severity])
+        separator = ", "
+    yield where(report, new) if new else "nothing new"
+    yield paper.show(known_words(report))
 
 
 def write_numbers(paper: Paper, report: Report) -> None:

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterable
 
 from packlint.report import Report, RuleReport, RuleStatus
+from packlint.reporters.grouping import by_rule
 from packlint.reporters.paper import Paper
 from packlint.reporters.presentation import Presentation
 from packlint.reporters.signs import count
-from packlint.reporters.terminal.findings import by_rule
 
 __all__ = ["write_internal_errors", "write_next", "write_off", "write_unchecked"]
 
@@ -61,7 +61,7 @@ def write_off(paper: Paper, report: Report, presentation: Presentation) -> None:
 
 def write_next(paper: Paper, report: Report, presentation: Presentation) -> None:
     """Write the commands that lead on."""
-    groups = by_rule(report)
+    groups = by_rule(report.new_findings)
     if not groups:
         return
     paper.blank()

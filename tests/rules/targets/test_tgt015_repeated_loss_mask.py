@@ -27,7 +27,7 @@ def _shared(packs: Packs) -> tuple[int, int]:
     for labels, segments in zip(packs["labels"], packs["segment_ids"], strict=True):
         runs = _runs(labels)
         if len(runs) >= 4:
-            owners = tuple(segments.index(segments[start]) for start, _ in runs)
+            owners = tuple(segments.index(segments[start]) if segments[start] else -1 for start, _ in runs)
             groups.setdefault(tuple(runs), []).append(owners)
     shared = [owners for owners in groups.values() if len(set(owners)) > 1]
     return sum(map(len, shared)), len(shared)

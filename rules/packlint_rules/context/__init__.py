@@ -1,0 +1,1 @@
+"""Does long data teach long range."""
