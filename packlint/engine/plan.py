@@ -11,6 +11,7 @@ from packlint.config import RunConfig, policy_from
 from packlint.engine.scan import ShardPlan
 from packlint.engine.tally import count_batch
 from packlint.errors import UnreadableError
+from packlint.model.batch import Unit
 from packlint.model.contract import TrainerContract
 from packlint.model.manifest import Manifest
 from packlint.model.markers import ChatMarkers
@@ -92,15 +93,23 @@ def plan_shards(
     profile = _profile(groups.values(), config, declared, told)
     policy = policy_from(profile.name, find_profile(profile.name), config.policy)
     plans = []
+    sizes = Counter(map(_size, ordered))
     for index, shard in enumerate(ordered):
         group = groups[_key(shard)]
         reading = _settle(shard, index, group, told.get(shard.name, declared), policy, chat)
-        if shard.name in told:
-            reading = replace(reading, context=replace(reading.context, has_manifest=True))
+        is_stream = group.layout.unit is Unit.DOCUMENT
+        has_rival = sizes[_size(shard)] > 1 if is_stream else len(ordered) > 1
+        context = replace(reading.context, has_manifest=shard.name in told, has_rival=has_rival)
+        reading = replace(reading, context=context)
         roles = frozenset(group.layout.columns) - {Role.SAMPLE_IDS}
         plans.append(ShardPlan(shard, reading, roles))
     source = "config" if config.trainer else "format"
     return Plan(tuple(plans), profile, policy, source)
+
+
+def _size(shard: Shard) -> tuple[str, int]:
+    """Return what copies of a stream share, as streams are stored as they are."""
+    return shard.format, shard.n_bytes
 
 
 def _key(shard: Shard) -> str:

@@ -125,6 +125,7 @@ class ShardContext:
         policy: what was wanted.
         has_sample_ids: segments can be led back to source samples.
         has_manifest: a manifest declares how the shard was packed.
+        has_rival: another shard of the run may hold the same content.
         chat: how a chat is written in ids; none when no chat format is known.
     """
 
@@ -136,6 +137,7 @@ class ShardContext:
     policy: Policy
     has_sample_ids: bool = False
     has_manifest: bool = False
+    has_rival: bool = True
     chat: ChatMarkers | None = None
 
 

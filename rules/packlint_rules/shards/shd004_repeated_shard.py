@@ -31,7 +31,8 @@ class RepeatedShard(DatasetRule[ShardContents]):
 
     ## Limits
     The same packs in another order or cut into other shards are for SMP007. Labels are not compared. Shards
-    of less than 64 slots are left out.
+    of less than 64 slots are left out. Streams of documents are compared only with shards of the same format
+    and size in bytes.
 
     ## Sources
     mosaicml/streaming#324, huggingface/datasets#3423 (workers that write or read the same part).
@@ -58,7 +59,9 @@ class RepeatedShard(DatasetRule[ShardContents]):
         return ShardContents()
 
     def observe(self, summary: ShardContents, batch: PackBatch) -> ShardContents:
-        """Add the packs to the hash of their shard."""
+        """Add the packs to the hash of their shard, where another shard may hold the same."""
+        if not batch.shard.has_rival:
+            return summary
         return summary.merge(ShardContents.of(batch))
 
     def judge(self, summary: ShardContents, dataset: Dataset) -> Iterator[Judgement]:

@@ -18,6 +18,7 @@ from packlint.model.batch import PackBatch
 from packlint.rule import Judgement
 from packlint.testing import judge, make_batches
 from packlint_rules.shards.shd004_repeated_shard import RepeatedShard
+from tests.readers.test_megatron import write as write_megatron
 
 ROWS = [list(range(10, 74)), list(range(20, 84))]
 
@@ -101,3 +102,15 @@ def test_files_in_two_formats_under_two_names(tmp_path: Path) -> None:
     (finding,) = (f for f in report.findings if f.code == "SHD004")
     assert finding.n_packs == 2
     assert report.exit_code == 1
+
+
+def test_streams_of_one_size_are_compared(tmp_path: Path) -> None:
+    documents = [[1, *range(10, 50), 2], [1, *range(60, 90), 2]]
+    for name, changed in (("a", documents), ("b", documents), ("c", documents[::-1]), ("d", documents[:1])):
+        write_megatron(tmp_path / name, changed)
+
+    report = packlint.check(tmp_path, spec={"eos_ids": [2]})
+
+    (finding,) = (f for f in report.findings if f.code == "SHD004")
+    assert [place.note.rsplit("/")[-1] for place in finding.locations] == ["a.idx"]
+    assert finding.locations[0].shard.endswith("b.idx")
