@@ -3,7 +3,12 @@
     spans.py        runs of tokens; rules count with these
     boundaries.py   segments as one source records them, and malformed records
     batch.py        PackBatch: many packs, end to end in flat arrays
-    isolation.py    who can see whom, in closed form
+    context.py      what is known of the shard that a batch comes from
+    passes.py       passes over all tokens, a chunk at a time
+    isolation.py    who can see whom; leaks.py counts it in closed form
+    recorded.py     records of boundaries in real tokens; conflicts.py compares them; positions.py
+    edges.py        how segments begin and end; false_cuts.py where a scan would cut them
+    labels.py, weights.py, role_faults.py   what the loss asks for
     contract.py     how a trainer reads a shard
     roles.py        who speaks: role, part and turn of every token, and the answers
     markers.py      the markers of a chat format, as ids

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from packlint.model.arrays import BoolArray, Int64Array, IntArray, WeightArray, empty_int64, sorted_distinct
 from packlint.model.boundaries import Boundaries
-from packlint.model.contract import BoundarySource, TrainerContract
+from packlint.model.context import MaskKind, PaddingEvidence, ShardContext, Unit
+from packlint.model.contract import BoundarySource
 from packlint.model.derived import derived
 from packlint.model.expected import Expected, expected_targets
-from packlint.model.markers import ChatMarkers
+from packlint.model.passes import find_label_mismatches, find_position_breaks
 from packlint.model.roles import Roles
 from packlint.model.spans import Spans
 from packlint.model.spec import DatasetSpec, Policy
@@ -36,41 +36,7 @@ __all__ = [
     "Segments",
     "ShardContext",
     "Unit",
-    "find_position_breaks",
 ]
-
-_CHUNK = 1 << 16
-"""Values worked on at a time where a whole temporary array would cost more than the work."""
-
-
-class Unit(StrEnum):
-    """What one row of the shard is."""
-
-    PACK = "pack"
-    SAMPLE = "sample"
-    DOCUMENT = "document"
-
-
-class PaddingEvidence(StrEnum):
-    """How padding was known.
-
-    `structure`: a mask, length, segment id or sidecar says so, or the format cannot hold padding.
-    `declared_id`: a trailing run of the known pad id; likely, not certain.
-    `unknown`: nothing tells padding from tokens.
-    """
-
-    STRUCTURE = "structure"
-    DECLARED_ID = "declared_id"
-    UNKNOWN = "unknown"
-
-
-class MaskKind(StrEnum):
-    """What the shard stores of the attention mask."""
-
-    NONE = "none"
-    BINARY = "binary"
-    NUMBERED = "numbered"
-    DENSE = "dense"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,35 +76,6 @@ class OutsideTargets:
 
     def __len__(self) -> int:
         return int(self.segments.size)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardContext:
-    """State what is known of the shard that a batch comes from.
-
-    Args:
-        name: path relative to the inputs, as the report shows it.
-        index: place of the shard among all shards sorted by name.
-        unit: what one row is.
-        spec: conventions, each with its origin.
-        contract: how the trainer reads it; none when no trainer is known.
-        policy: what was wanted.
-        has_sample_ids: segments can be led back to source samples.
-        has_manifest: a manifest declares how the shard was packed.
-        has_rival: another shard of the run may hold the same content.
-        chat: how a chat is written in ids; none when no chat format is known.
-    """
-
-    name: str
-    index: int
-    unit: Unit
-    spec: DatasetSpec
-    contract: TrainerContract | None
-    policy: Policy
-    has_sample_ids: bool = False
-    has_manifest: bool = False
-    has_rival: bool = True
-    chat: ChatMarkers | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -239,13 +176,7 @@ class PackBatch:
         """Flat places of targets whose label id is another than their token's; empty without label ids."""
         if self.label_ids is None or self.is_target is None:
             return empty_int64()
-        found = [empty_int64()]
-        for start in range(0, self.n_tokens, _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            differs = self.label_ids[chunk] != self.tokens[chunk]
-            differs &= self.is_target[chunk]
-            found.append(np.flatnonzero(differs) + start)
-        return np.concatenate(found)
+        return find_label_mismatches(self.label_ids, self.tokens, self.is_target)
 
     @derived
     def targets_per_segment(self) -> Int64Array:
@@ -350,22 +281,3 @@ class PackBatch:
         segment = np.searchsorted(self.segments.starts, places, side="right") - 1
         inside = (segment >= 0) & (places < self.segments.stops[np.maximum(segment, 0)])
         return np.where(inside, segment, -1)
-
-
-def find_position_breaks(positions: IntArray) -> Int64Array:
-    """Return the places where a position is not one more than the one before, the first place among them.
-
-    Args:
-        positions: `int[token]`.
-    """
-    if positions.size == 0:
-        return empty_int64()
-    if positions.dtype.itemsize < 4:
-        positions = positions.astype(np.int32)  # a restart after position 255 of uint8 must not wrap to 1
-    found = [np.zeros(1, np.int64)]
-    step = np.empty(min(_CHUNK, positions.size), positions.dtype)  # one small buffer: no fresh pages to touch
-    for start in range(1, positions.size, _CHUNK):
-        stop = min(start + _CHUNK, positions.size)
-        np.subtract(positions[start:stop], positions[start - 1 : stop - 1], out=step[: stop - start])
-        found.append(np.flatnonzero(step[: stop - start] != 1) + start)
-    return np.concatenate(found)

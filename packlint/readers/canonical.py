@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from packlint.model.arrays import BoolArray
-from packlint.model.batch import MaskKind, PackBatch, find_position_breaks
+from packlint.model.batch import MaskKind, PackBatch
+from packlint.model.passes import find_position_breaks
 from packlint.readers.loss import read_loss
 from packlint.readers.ragged import drop_ragged
 from packlint.readers.reading import Reading
