@@ -323,6 +323,17 @@ TABLE = {
 }
 
 
+PRESHIFTED = {
+    "automodel_packed",
+    "bridge_packed_parquet",
+    "maxtext_batch",
+    "megatron_gptdataset_rows_default",
+    "megatron_gptdataset_rows_reset",
+    "nemo_packed_npy",
+}
+"""Samples whose labels or loss masks sit on the token before; all others that store a loss are unshifted."""
+
+
 def lint(sample: Sample, **settings: Any) -> Report:
     path = SAMPLES / sample.path
     if sample.format != "memory":
@@ -364,3 +375,17 @@ def test_findings_under_the_right_trainer(name: str) -> None:
         finding = by_code[code]
         counted = finding.measured[key] if key in finding.measured else getattr(finding, key)
         assert (code, key, counted) == (code, key, value)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_label_alignment(name: str) -> None:
+    sample = TABLE[name]
+    report = lint(sample, **sample.settings)
+
+    n_real = sample.counts[2] - sample.counts[3]
+    stores_loss = sample.profile == "sft" or sample.counts[4] != n_real
+    known = report.spec.get("label_alignment")
+    if known is None:
+        assert not stores_loss or sample.trainer == "seqio-inputs, seqio"
+    else:
+        assert known.value == ("preshifted" if name in PRESHIFTED else "unshifted")
