@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from packlint.model.arrays import Int64Array
 from packlint.model.batch import PackBatch
+from packlint.summaries.hashes import mix
 
 __all__ = ["MaskGroup", "MaskHashes"]
 
@@ -91,7 +92,4 @@ def _sums(words: UInt64Array, edges: Int64Array) -> UInt64Array:
 
 def _mix(words: Int64Array | UInt64Array) -> UInt64Array:
     """Spread every bit over all others (splitmix64: one step of the generator)."""
-    mixed = words.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)), np.uint64)
+    return mix(words.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
