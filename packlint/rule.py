@@ -6,6 +6,8 @@ that show it; they feed tests and documentation.
 
     PackRule       looks at a batch of packs, keeps nothing           check(batch) -> Hits
     DatasetRule    adds up a summary over all shards, then judges it  zero · observe · judge
+    ReferenceRule  judges packs against the samples they came from    judge(reconciliation)
+    DriftRule      compares two compositions, reference and packed    judge(reference, packed)
     ReaderRule     documents a fault that only a reader can see       (no code)
 """
 
@@ -22,14 +24,18 @@ from packlint.model.batch import PackBatch, ShardContext
 from packlint.model.manifest import Manifest
 from packlint.model.needs import Need
 from packlint.model.spec import DatasetSpec, Policy
+from packlint.summaries.composition import Composition
+from packlint.summaries.reconciliation import Reconciliation
 
 __all__ = [
     "Dataset",
     "DatasetRule",
+    "DriftRule",
     "Example",
     "Judgement",
     "PackRule",
     "ReaderRule",
+    "ReferenceRule",
     "Rule",
     "RuleMeta",
     "Summary",
@@ -198,6 +204,30 @@ class DatasetRule(Rule, Generic[S]):
 
     def unchecked(self, batch: PackBatch) -> str | None:
         """Return why the shard cannot be judged, as in `PackRule.unchecked`."""
+        return None
+
+
+class ReferenceRule(Rule):
+    """Judge the packs against the unpacked samples that they were made from; sees the whole run once."""
+
+    @abstractmethod
+    def judge(self, found: Reconciliation, dataset: Dataset) -> Iterable[Judgement]:
+        """Return the findings, at most one per kind."""
+
+    def unchecked(self, found: Reconciliation, dataset: Dataset) -> str | None:
+        """Return why it cannot be judged although there is a reference."""
+        return None
+
+
+class DriftRule(Rule):
+    """Compare what the packs are made of with what a reference, or an earlier build, is made of."""
+
+    @abstractmethod
+    def judge(self, reference: Composition, packed: Composition, dataset: Dataset) -> Iterable[Judgement]:
+        """Return the findings, at most one per kind."""
+
+    def unchecked(self, reference: Composition, packed: Composition) -> str | None:
+        """Return why the two cannot be compared."""
         return None
 
 

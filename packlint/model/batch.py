@@ -22,6 +22,7 @@ from packlint.model.context import MaskKind, PaddingEvidence, ShardContext, Unit
 from packlint.model.contract import BoundarySource
 from packlint.model.derived import derived
 from packlint.model.expected import Expected, expected_targets
+from packlint.model.metadata import Categories
 from packlint.model.passes import find_label_mismatches, find_position_breaks
 from packlint.model.roles import Roles
 from packlint.model.spans import Spans
@@ -99,6 +100,9 @@ class PackBatch:
         position_ids: `int[token]` as stored, or none.
         mask_kind: what the shard stores of the attention mask.
         dense_mask: `bool[pack, query, key]`, true = may attend; packs of one length; or none.
+        metadata: what is known of each segment's sample, by column; one item per segment.
+        sources: `int64[segment]`, number of the reference's sample that the segment is a whole copy of, -1 for
+            none; or none when there is no reference.
     """
 
     shard: ShardContext
@@ -116,6 +120,8 @@ class PackBatch:
     position_ids: IntArray | None = None
     mask_kind: MaskKind = MaskKind.NONE
     dense_mask: BoolArray | None = None
+    metadata: Mapping[str, Categories] = field(default_factory=dict)
+    sources: Int64Array | None = None
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
