@@ -15,10 +15,14 @@ Where things live:
     engine/      batches and rules → results → report
     executors/   what maps the engine over shards
     manifest/    what is declared beside the shards
+    matching/    packs against the unpacked samples that they were made from
+    references   what packs are compared with: nothing, samples or a saved summary
+    expectations/  Great Expectations over tables of packs and samples
     session      one run, from inputs and settings to a report
     baseline     what was found before, so that only new findings fail
     reporters/   one module per report format
     cli/         one module per command
+    pytest_plugin  a fixture that fails a test with the report
 """
 
 from __future__ import annotations

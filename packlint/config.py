@@ -53,6 +53,8 @@ class RunConfig:
         trainer_contract: a contract written in the config; used by the trainer `declared`.
         tokenizer: tokenizer file or folder, or none.
         manifest: manifest of all shards, or none to look beside and above them.
+        reference: the unpacked samples that the packs were made from: paths.
+        by: metadata columns to read.
         fail_on: lowest severity that fails the run.
         select: codes or prefixes of the rules to run.
         ignore: rules that are off, with reasons.
@@ -69,6 +71,8 @@ class RunConfig:
     trainer_contract: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: str | None = None
     manifest: str | None = None
+    reference: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
     fail_on: str = "error"
     select: tuple[str, ...] = ("ALL",)
     ignore: tuple[Ignore, ...] = ()
@@ -118,7 +122,8 @@ def read_config(path: Path) -> RunConfig:
     tokenizer, manifest = (
         None if file is None else str(path.parent / file) for file in (config.tokenizer, config.manifest)
     )
-    return replace(config, tokenizer=tokenizer, manifest=manifest)
+    reference = tuple(file if "://" in file else str(path.parent / file) for file in config.reference)
+    return replace(config, tokenizer=tokenizer, manifest=manifest, reference=reference)
 
 
 def parse_config(table: Mapping[str, Any], source: str = "configuration") -> RunConfig:
@@ -138,6 +143,8 @@ def parse_config(table: Mapping[str, Any], source: str = "configuration") -> Run
         trainer_contract=plain["trainer_contract"],
         tokenizer=plain["tokenizer"],
         manifest=plain["manifest"],
+        reference=_several(plain["reference"]),
+        by=_several(plain["by"]),
         fail_on=plain["fail_on"],
         select=tuple(plain["select"]),
         ignore=tuple(Ignore(e) if isinstance(e, str) else Ignore(**e) for e in plain["ignore"]),
@@ -147,6 +154,10 @@ def parse_config(table: Mapping[str, Any], source: str = "configuration") -> Run
         columns=plain["columns"],
         source=source,
     )
+
+
+def _several(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def spec_from(values: Mapping[str, Any], origin: Origin, why: str = "") -> DatasetSpec:

@@ -94,6 +94,8 @@ class ConfigFile(_Table):
     trainer_contract: dict[str, Any] = {}
     tokenizer: str | None = None
     manifest: str | None = None
+    reference: str | list[str] = []
+    by: str | list[str] = []
     fail_on: Literal["error", "warning", "info"] = "error"
     select: list[str] = ["ALL"]
     ignore: list[str | IgnoreEntry] = []

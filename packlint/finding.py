@@ -12,7 +12,7 @@ from packlint.model.arrays import Int64Array, empty_int64
 from packlint.model.batch import PackBatch
 from packlint.model.spans import Spans
 
-__all__ = ["BaselineState", "Confidence", "Finding", "Hits", "Location", "Severity"]
+__all__ = ["BaselineState", "Confidence", "Excerpt", "Finding", "Hits", "Layout", "Location", "Severity"]
 
 
 class Severity(StrEnum):
@@ -171,6 +171,60 @@ class Hits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Draw a pack in outline, or the part of it around a place where it has many segments.
+
+    All places are tokens counted from the pack's start.
+
+    Args:
+        n_tokens: slots of the pack.
+        n_segments: segments of the pack.
+        first_segment: number of the first segment that is shown.
+        start: first token that is shown.
+        stop: one past the last.
+        segments: start and stop of each segment shown.
+        padding: start and stop of each run of padding shown.
+        blocks: start, stop and group of each block of the trainer's mask, whose tokens can see each other; so
+            can blocks of one group. None where no trainer is known, or where a dense mask is stored.
+        grid: a stored dense mask in a few cells, a row per query: `#` reaches another segment, `o` its own
+            only, `.` nothing.
+    """
+
+    n_tokens: int
+    n_segments: int
+    first_segment: int = 0
+    start: int = 0
+    stop: int = 0
+    segments: tuple[tuple[int, int], ...] = ()
+    padding: tuple[tuple[int, int], ...] = ()
+    blocks: tuple[tuple[int, int, int], ...] = ()
+    grid: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """Say what each token of a location's context is; one value per token, or none at all.
+
+    Args:
+        segments: number of the segment in the pack, -1 in none.
+        is_padding: whether it is padding.
+        is_target: whether the loss asks for it.
+        roles: who speaks, or empty where nobody can tell.
+        labels: its label, where the shard stores label ids.
+        positions: its position, where the shard stores positions.
+        layout: the pack in outline.
+    """
+
+    segments: tuple[int, ...]
+    is_padding: tuple[bool, ...]
+    is_target: tuple[bool, ...]
+    roles: tuple[str, ...] = ()
+    labels: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
+    layout: Layout | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
     """Point at tokens of a pack; 0-based, half-open.
 
@@ -184,6 +238,7 @@ class Location:
         context_start: where `context` begins in the pack.
         context: token ids around the place.
         note: what is special about this place, or empty.
+        excerpt: what the tokens of `context` are, for those who draw them.
     """
 
     shard: str
@@ -195,6 +250,7 @@ class Location:
     context_start: int = 0
     context: tuple[int, ...] = ()
     note: str = ""
+    excerpt: Excerpt | None = None
 
     @property
     def order(self) -> tuple[int, str, int, int, int]:

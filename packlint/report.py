@@ -7,15 +7,15 @@ The form v1 is a contract of its own, written out here by hand, not a dump of in
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from packlint.baseline import NEVER_KNOWN, Baseline, BaselineReport, compare
+from packlint.baseline import UNREAD, Baseline, BaselineReport, compare
 from packlint.finding import BaselineState, Finding, Location, Severity
+from packlint.json_text import indented
 from packlint.model.spec import Known
 
 __all__ = [
@@ -130,6 +130,7 @@ class Report:
         internal_errors: rules that raised, one line each.
         baseline: what the findings were held against, or none.
         texts: decoded text by place, where a tokenizer was given.
+        drift: the comparison with a reference, as tables; empty without one.
     """
 
     version: str
@@ -143,6 +144,7 @@ class Report:
     internal_errors: tuple[str, ...] = ()
     baseline: BaselineReport | None = None
     texts: Mapping[Location, str] = field(default_factory=dict)
+    drift: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -163,7 +165,7 @@ class Report:
     def unread_shards(self) -> frozenset[str]:
         """Shards that could not be read, or not to their end: silence about them means nothing."""
         unread = {entry.path for entry in self.inputs if entry.format == "unreadable"}
-        return frozenset(unread | {f.shard for f in self.findings if f.code in NEVER_KNOWN})
+        return frozenset(unread | {f.shard for f in self.findings if f.code in UNREAD})
 
     def text_of(self, location: Location) -> str:
         """Return the decoded context of a place, or its ids when there is no tokenizer."""
@@ -186,14 +188,14 @@ class Report:
             "rules": [_rule(entry) for entry in self.rules],
             "findings": [self.finding_dict(finding) for finding in self.findings],
             "measures": {name: _number(value) for name, value in sorted(self.measures.items())},
-            "drift": {},
+            "drift": dict(self.drift),
             "baseline": self.baseline.to_dict() if self.baseline else None,
             "internal_errors": list(self.internal_errors),
         }
 
     def to_json(self) -> str:
         """Return the JSON form v1 as text, the same bytes for the same input."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return indented(self.to_dict()) + "\n"
 
     def finding_dict(self, finding: Finding) -> dict[str, Any]:
         """Return one finding as the JSON form v1 has it."""

@@ -123,6 +123,10 @@ class Rule(ABC):
         """Return the severity for this shard, where contract or policy change it."""
         return self.meta.severity
 
+    def judge_found(self, found: Reconciliation, dataset: Dataset) -> Iterable[Judgement] | None:
+        """Return what a reference shows beyond the packs alone; none where it shows nothing either way."""
+        return None
+
 
 class PackRule(Rule):
     """Look at one batch of packs; keep no state, do no I/O, render nothing."""
@@ -163,6 +167,9 @@ class Dataset:
         spec: conventions that all shards share.
         checked: counts over all shards: `n_packs`, `n_segments`, `n_tokens`, `n_padding`, `n_targets`.
         manifests: what is declared beside the shards; none for data in memory, beside which nothing stands.
+        found: what became of every sample of the reference, or none.
+        reference: what the reference, or an earlier build, is made of, or none.
+        packed: what the packs are made of, where there is a reference.
     """
 
     shards: tuple[str, ...]
@@ -170,6 +177,9 @@ class Dataset:
     spec: DatasetSpec
     checked: Mapping[str, int]
     manifests: tuple[Manifest, ...] | None = ()
+    found: Reconciliation | None = None
+    reference: Composition | None = None
+    packed: Composition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +211,10 @@ class DatasetRule(Rule, Generic[S]):
     @abstractmethod
     def judge(self, summary: S, dataset: Dataset) -> Iterable[Judgement]:
         """Return the findings, at most one per kind."""
+
+    def measures(self, summary: S, dataset: Dataset) -> Mapping[str, int | float]:
+        """Return figures of the data set by name, for the report, also where nothing is wrong."""
+        return {}
 
     def unchecked(self, batch: PackBatch) -> str | None:
         """Return why the shard cannot be judged, as in `PackRule.unchecked`."""

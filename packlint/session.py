@@ -5,23 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packlint import __version__, readers
-from packlint.config import Ignore, RunConfig, parse_config
-from packlint.engine.conclude import RuleSet, conclude
+from packlint.baseline import read_baseline
+from packlint.config import RunConfig, parse_config
+from packlint.engine.conclude import conclude
 from packlint.engine.plan import Plan, plan_shards
+from packlint.engine.scan import ShardPlan
 from packlint.engine.tally import ShardResult, tally_fault
-from packlint.errors import ConfigError, UnreadableError, UsageError
+from packlint.errors import UnreadableError, UsageError
 from packlint.executors import local
-from packlint.finding import Location, Severity
+from packlint.finding import Finding, Location, Severity
 from packlint.manifest.declarations import NO_MANIFESTS, Declarations
 from packlint.manifest.table import tokenizer_version
 from packlint.model.markers import ChatMarkers, end_of_turn_spec
-from packlint.model.spec import DatasetSpec, Policy
+from packlint.model.spec import DatasetSpec
 from packlint.readers.shard import BLOCK_TOKENS, Fault, Settings, Shard
-from packlint.registry import find_rule, load_rules, rule_modules, select_codes
-from packlint.report import Report
+from packlint.references import open_reference
+from packlint.report import Report, hold_against
+from packlint.rule_choice import choose_rules
+from packlint.summaries.composition import Composition
+from packlint.summaries.drift.tables import with_texts
+from packlint.summaries.tables import TableObserver, take_rows
+
+if TYPE_CHECKING:
+    from packlint.expectations import TablesWanted
 
 __all__ = ["check", "check_paths", "check_shards", "plan_paths", "reader_settings"]
 
@@ -30,6 +39,8 @@ def check(
     data: object,
     *,
     config: RunConfig | Mapping[str, Any] | None = None,
+    reference: object = None,
+    baseline: str | Path | None = None,
     jobs: int = 1,
     **settings: Any,
 ) -> Report:
@@ -39,11 +50,14 @@ def check(
         data: paths, or a `datasets.Dataset`, Arrow table, dict of arrays, list of rows, or an iterable of
             batches such as a DataLoader. Of an iterator, every item is consumed.
         config: what packlint.toml holds; `settings` win over it.
+        reference: the unpacked samples that the packs were made from: paths, or data in memory.
+        baseline: file of findings that are known and do not fail; none is looked for.
         jobs: threads.
         **settings: keys of packlint.toml, for instance `trainer="trl"`, `profile="sft"`,
             `spec={"eos_ids": [2]}`, `tokenizer="tokenizer.json"`.
 
     Raises:
+        ConfigError: the baseline cannot be read or is none.
         NoInputError: paths that match nothing.
         UsageError: settings that make no sense.
     """
@@ -53,12 +67,26 @@ def check(
             raise UsageError("give settings either in a RunConfig or by name, not both")
     else:
         base = parse_config({**(config or {}), **settings}, "settings")
-    if isinstance(data, str | Path):
-        data = [data]
-    if isinstance(data, list | tuple) and data and all(isinstance(item, str | Path) for item in data):
-        return check_paths([str(item) for item in data], base, jobs=jobs)
-    shards = list(readers.open_memory(data, "memory", reader_settings(base)))
-    return check_shards(shards, {}, base, jobs=jobs)
+    known = None if baseline is None else read_baseline(Path(baseline))
+    samples: Sequence[Shard] | None = None
+    if (named := _as_paths(reference)) is not None:
+        base = replace(base, reference=named)
+    elif reference is not None:
+        samples = list(readers.open_memory(reference, "reference", reader_settings(base)))
+    if (paths := _as_paths(data)) is not None:
+        report = check_paths(paths, base, jobs=jobs, reference=samples)
+    else:
+        shards = list(readers.open_memory(data, "memory", reader_settings(base)))
+        report = check_shards(shards, {}, base, jobs=jobs, reference=samples)
+    return report if known is None else hold_against(report, known, Severity(base.fail_on))
+
+
+def _as_paths(data: object) -> tuple[str, ...] | None:
+    """Return paths, or none for data in memory."""
+    items = [data] if isinstance(data, str | Path) else data
+    if isinstance(items, list | tuple) and items and all(isinstance(item, str | Path) for item in items):
+        return tuple(str(item) for item in items)
+    return None
 
 
 def check_paths(
@@ -69,6 +97,9 @@ def check_paths(
     block_tokens: int = BLOCK_TOKENS,
     on_plan: Callable[[Plan], None] | None = None,
     on_progress: Callable[[ShardResult], None] | None = None,
+    reference: Sequence[Shard] | None = None,
+    tables: TablesWanted | None = None,
+    on_composition: Callable[[Composition], None] | None = None,
 ) -> Report:
     """Lint files.
 
@@ -79,6 +110,9 @@ def check_paths(
         block_tokens: tokens per batch; the report does not depend on it.
         on_plan: called once the shards are known.
         on_progress: called after each part of a shard.
+        reference: the unpacked samples, if they are open already.
+        tables: what is to be made of the tables of packs and samples.
+        on_composition: called with what the packs are made of.
 
     Raises:
         NoInputError: a path or glob matches nothing.
@@ -98,6 +132,9 @@ def check_paths(
         block_tokens=block_tokens,
         on_plan=on_plan,
         on_progress=on_progress,
+        reference=reference,
+        tables=tables,
+        on_composition=on_composition,
     )
 
 
@@ -111,30 +148,84 @@ def check_shards(
     on_plan: Callable[[Plan], None] | None = None,
     on_progress: Callable[[ShardResult], None] | None = None,
     declarations: Declarations | None = None,
+    reference: Sequence[Shard] | None = None,
+    tables: TablesWanted | None = None,
+    on_composition: Callable[[Composition], None] | None = None,
 ) -> Report:
     """Lint shards that are open already; see `check_paths`.
 
     `declarations` is what stands beside them; none for data in memory.
     """
+    if tables is not None:
+        config = replace(config, by=tables.by(config.by))
     tokenizer = _tokenizer(config)
-    chat = _chat(config, tokenizer)
+    chat, no_chat = _chat(config, tokenizer)
     declared = _declared(config, tokenizer, chat)
     beside = declarations or NO_MANIFESTS
     plan = plan_shards(shards, config, declared, chat, beside.specs)
-    plan = replace(plan, manifests=None if declarations is None else beside.manifests)
-    rules = _rule_set(config, plan.policy)
+    told = tuple(_saying(shard_plan, no_chat) for shard_plan in plan.shards)
+    plan = replace(plan, shards=told, manifests=None if declarations is None else beside.manifests)
+    rules = choose_rules(config, plan.policy)
+    if tables is not None:
+        tables.begin()
+    against = open_reference(
+        config,
+        reference,
+        plan.shards,
+        settings=reader_settings(config),
+        declared=declared,
+        jobs=jobs,
+        block_tokens=block_tokens,
+        is_kept=on_composition is not None,
+    )
+    survey = against.survey()
+    if tables is not None:
+        survey = replace(survey, observers=(*survey.observers, TableObserver()))
     if on_plan is not None:
         on_plan(plan)
     results = local.run(
-        plan.shards, rules.active, jobs=jobs, block_tokens=block_tokens, on_progress=on_progress
+        plan.shards,
+        rules.active,
+        jobs=jobs,
+        block_tokens=block_tokens,
+        survey=survey,
+        on_progress=on_progress,
     )
+    failed, errors = ((), ()) if tables is None else _finish_tables(tables, plan, results)
+    settled = against.settle(plan.shards, results)
+    if on_composition is not None and settled.evidence.packed is not None:
+        on_composition(settled.evidence.packed)
     _report_empty(results)
     for name, reason in unreadable.items():
         _add_fault(results.setdefault(name, ShardResult()), name, "SHD001", reason)
     for name, reason in beside.missing.items():
         _add_fault(results.setdefault(name, ShardResult()), name, "SHD006", reason)
-    report = conclude(version=__version__, plan=plan, rules=rules, results=results, unreadable=unreadable)
-    return replace(report, texts=_decode(report, tokenizer)) if tokenizer else report
+    report = conclude(
+        version=__version__,
+        plan=plan,
+        rules=rules,
+        results=results,
+        unreadable=unreadable,
+        evidence=settled.evidence,
+        drift=settled.drift,
+        more=failed,
+        errors=errors,
+        has_suite=tables is not None and tables.suite is not None,
+    )
+    if tokenizer is None:
+        return report
+    return replace(report, texts=_decode(report, tokenizer), drift=with_texts(report.drift, tokenizer.decode))
+
+
+def _finish_tables(
+    tables: TablesWanted, plan: Plan, results: Mapping[str, ShardResult]
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Return what failed of the suite, and why it could not be judged: the rest of the report stands."""
+    names = [shard_plan.shard.name for shard_plan in plan.shards]
+    try:
+        return tables.finish(take_rows(results.values()), names), ()
+    except UsageError as error:
+        return (), (f"EXP001: {error}",)
 
 
 def plan_paths(paths: Sequence[str], config: RunConfig) -> Plan:
@@ -149,7 +240,7 @@ def plan_paths(paths: Sequence[str], config: RunConfig) -> Plan:
     for name, error in broken:
         raise UnreadableError(f"{name}: {error}")
     tokenizer = _tokenizer(config)
-    chat = _chat(config, tokenizer)
+    chat, _ = _chat(config, tokenizer)
     return plan_shards(shards, config, _declared(config, tokenizer, chat), chat)
 
 
@@ -178,12 +269,19 @@ def _tokenizer(config: RunConfig) -> Any:
     return load_tokenizer(config.tokenizer)
 
 
-def _chat(config: RunConfig, tokenizer: Any) -> ChatMarkers | None:
+def _chat(config: RunConfig, tokenizer: Any) -> tuple[ChatMarkers | None, str]:
+    """Return how a chat is written, or none and why nobody can tell."""
     if tokenizer is None and not (config.chat.get("format") or config.chat.get("markers")):
-        return None
+        return None, ""
     from packlint.chat.declared import find_chat
 
-    return find_chat(config.chat, tokenizer)[0]
+    chat, why = find_chat(config.chat, tokenizer)
+    return chat, "" if chat else why
+
+
+def _saying(plan: ShardPlan, no_chat: str) -> ShardPlan:
+    context = replace(plan.reading.context, no_chat=no_chat)
+    return replace(plan, reading=replace(plan.reading, context=context))
 
 
 def _decode(report: Report, tokenizer: Any) -> dict[Location, str]:
@@ -199,42 +297,3 @@ def _report_empty(results: Mapping[str, ShardResult]) -> None:
 
 def _add_fault(result: ShardResult, name: str, code: str, message: str) -> None:
     result.tally(code).add(tally_fault(name, Fault(code=code, message=message)))
-
-
-def _rule_set(config: RunConfig, policy: Policy) -> RuleSet:
-    selected = select_codes(config.select)
-    off = {code: "not selected" for code in rule_modules() if code not in selected}
-    off |= {code: f"off in the profile {policy.name}" for code in policy.off if code not in off}
-    for ignore in config.ignore:
-        off |= {code: _ignored(ignore) for code in select_codes([ignore.rule]) if code in selected}
-    severities, options = _rule_tables(config)
-    active = load_rules([code for code in selected if code not in off], options)
-    return RuleSet(
-        active=tuple(active),
-        off={code: (find_rule(code), reason) for code, reason in off.items()},
-        severities=severities,
-        fail_on=Severity(config.fail_on),
-    )
-
-
-def _ignored(ignore: Ignore) -> str:
-    return f"ignored: {ignore.reason}" if ignore.reason else "ignored, no reason given"
-
-
-def _rule_tables(
-    config: RunConfig,
-) -> tuple[dict[str, Severity], dict[str, dict[str, Any]]]:
-    severities: dict[str, Severity] = {}
-    options: dict[str, dict[str, Any]] = {}
-    for code, table in config.rules.items():
-        find_rule(code)
-        options[code] = {key: value for key, value in table.items() if key != "severity"}
-        if "severity" in table:
-            try:
-                severities[code] = Severity(table["severity"])
-            except ValueError:
-                allowed = ", ".join(Severity)
-                raise ConfigError(
-                    f"[rules.{code}] severity = {table['severity']!r}; allowed are {allowed}"
-                ) from None
-    return severities, options

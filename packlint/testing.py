@@ -7,6 +7,8 @@
 Columns bear the canonical names of `packlint.readers.shard.Role`; `config` is what packlint.toml holds, and
 `layout` may say what no column can (`padding`, `alignment`, `unit`, `nothing`, ...). For rules that look at
 whole data sets, `shards` says how many rows lie in each shard, and `manifest` what is declared beside them.
+For rules that compare, `reference` holds the unpacked samples in the same form, and `metadata` of either side
+the category of each of its samples, in order, by column; a column without role is metadata of the rows.
 """
 
 from __future__ import annotations
@@ -29,19 +31,36 @@ from packlint.model.batch import PackBatch, Unit
 from packlint.model.contract import LabelAlignment, TrainerContract
 from packlint.model.manifest import Manifest
 from packlint.model.markers import end_of_turn_spec
+from packlint.model.metadata import Categories
 from packlint.model.spec import DatasetSpec, Policy
 from packlint.readers.canonical import build
+from packlint.readers.metadata import attach, read_metadata
 from packlint.readers.observe import observe
 from packlint.readers.reading import IGNORE_INDEX
 from packlint.readers.settle import settle
 from packlint.readers.shard import Layout, PaddingMark, Part, Ragged, RawRows, Role
 from packlint.registry import find_profile
-from packlint.rule import Dataset, DatasetRule, Example, Judgement, PackRule, Rule
+from packlint.report import Report
+from packlint.rule import Dataset, DatasetRule, DriftRule, Example, Judgement, PackRule, Rule
+from packlint.session import check_shards
+from packlint.summaries.composition import Composition
+from packlint.summaries.cores import cores_of
 from packlint.trainers import declared_contract, find_contract
 
-__all__ = ["ColumnsShard", "check", "judge", "judge_example", "make_batch", "make_batches"]
+__all__ = [
+    "ColumnsShard",
+    "check",
+    "composition_of",
+    "judge",
+    "judge_drift",
+    "judge_example",
+    "lint",
+    "make_batch",
+    "make_batches",
+]
 
-_TOLD_APART = ("config", "layout", "manifest", "shards")
+_TOLD_APART = ("config", "layout", "manifest", "metadata", "reference", "shards")
+_ROLES = frozenset(role.value for role in Role)
 _LAYOUT_TYPES = {"unit": Unit, "padding": PaddingMark, "alignment": LabelAlignment}
 
 
@@ -51,6 +70,7 @@ class ColumnsShard:
 
     columns: Mapping[Role, list[Any]]
     layout: Layout
+    metadata: Mapping[str, list[Any]] = field(default_factory=dict)
     name: str = "example"
     format: str = "memory"
     spec: DatasetSpec = field(default_factory=DatasetSpec)
@@ -69,6 +89,16 @@ class ColumnsShard:
             if total >= block_tokens or row == len(lengths) - 1:
                 yield self._slice(first, row + 1, roles)
                 first, total = row + 1, 0
+
+    def lacks(self, name: str) -> str | None:
+        """Say why there is no such column."""
+        return None if name in self.metadata else "no such column"
+
+    def read_columns(
+        self, part: Part, names: Sequence[str], most_rows: int = 0
+    ) -> Iterator[Mapping[str, list[Any]]]:
+        """Yield all values at once."""
+        yield {name: self.metadata[name] for name in names}
 
     def _slice(self, first: int, stop: int, roles: frozenset[Role]) -> RawRows:
         columns = {
@@ -106,9 +136,10 @@ def make_batches(example: Example, block_tokens: int = 1 << 17) -> list[PackBatc
     )
     if "manifest" in example:
         reading = replace(reading, context=replace(reading.context, has_manifest=True))
-    rows = shard.rows(shard.parts()[0], everything, block_tokens)
-    built = [build(raw, reading)[0] for raw in rows]
-    return [batch for batch in built if batch is not None]
+    part = shard.parts()[0]
+    columns = read_metadata(shard, part, list(shard.metadata))
+    built = [build(raw, reading)[0] for raw in shard.rows(part, everything, block_tokens)]
+    return [attach(batch, columns, part) for batch in built if batch is not None]
 
 
 def check(rule: type[Rule] | Rule, batch: PackBatch | Example, **options: Any) -> Hits:
@@ -160,6 +191,49 @@ def judge(
     return list(instance.judge(summary, dataset))
 
 
+def judge_drift(rule: type[DriftRule] | DriftRule, example: Example, **options: Any) -> list[Judgement]:
+    """Return what a drift rule says of an example and its reference, or nothing where it cannot be judged."""
+    instance = rule(rule.Options(**options)) if isinstance(rule, type) else rule
+    reference = {"layout": {"unit": "sample"}, **example["reference"], "config": example.get("config", {})}
+    before, now = composition_of(reference), composition_of(example)
+    before.is_source = True
+    if instance.unchecked(before, now) is not None:
+        return []
+    batch = make_batch(example)
+    dataset = Dataset(shards=("example",), policy=batch.policy, spec=batch.spec, checked=count_batch(batch))
+    return list(instance.judge(before, now, dataset))
+
+
+def composition_of(example: Example) -> Composition:
+    """Return what the samples of an example are made of."""
+    batch = make_batch(example)
+    columns = {name: _categories(values) for name, values in example.get("metadata", {}).items()}
+    spec = batch.spec
+    specials = spec.end_ids + tuple(known.value for known in (spec.bos_id, spec.pad_id) if known)
+    cores = cores_of(batch, specials)
+    composition = Composition()
+    composition.observe(replace(batch, metadata=columns), cores.lengths, cores.starts)
+    return composition
+
+
+def _categories(values: Sequence[str | None]) -> Categories:
+    names = tuple(sorted({value for value in values if value is not None}))
+    return Categories(names, np.array([names.index(v) if v in names else -1 for v in values], np.int32))
+
+
+def lint(example: Example) -> Report:
+    """Return the report of an example, with its shards, manifest apart, and its reference."""
+    sizes = example.get("shards", [len(example["input_ids"])])
+    shards = [
+        replace(shard_of(_rows_of(example, start, stop)), name=f"shard-{index}")
+        for index, (start, stop) in enumerate(pairwise(np.cumsum([0, *sizes]).tolist()))
+    ]
+    reference = None
+    if "reference" in example:
+        reference = [replace(shard_of(example["reference"]), name="reference")]
+    return check_shards(shards, {}, config_of(example), reference=reference)
+
+
 def _rows_of(example: Example, start: int, stop: int) -> Example:
     columns = {name: rows[start:stop] for name, rows in example.items() if name not in _TOLD_APART}
     return {**columns, **{name: example[name] for name in ("config", "layout") if name in example}}
@@ -176,7 +250,8 @@ def _manifest_table(example: Example) -> ManifestTable:
 
 def shard_of(example: Example) -> ColumnsShard:
     """Return an example as a shard."""
-    columns = {Role(name): rows for name, rows in example.items() if name not in _TOLD_APART}
+    given = {name: rows for name, rows in example.items() if name not in _TOLD_APART}
+    columns = {Role(name): rows for name, rows in given.items() if name in _ROLES}
     told: dict[str, Any] = {
         name: _LAYOUT_TYPES[name](value) if name in _LAYOUT_TYPES else value
         for name, value in example.get("layout", {}).items()
@@ -188,7 +263,8 @@ def shard_of(example: Example) -> ColumnsShard:
         padding=_padding_mark(columns),
         offsets_have_end=Role.CU_SEQLENS in columns,
     )
-    return ColumnsShard(columns=columns, layout=replace(layout, **told))
+    metadata = {name: rows for name, rows in given.items() if name not in _ROLES}
+    return ColumnsShard(columns=columns, layout=replace(layout, **told), metadata=metadata)
 
 
 def config_of(example: Example) -> RunConfig:

@@ -245,3 +245,11 @@ def test_faulty_files_say_what_is_wrong(text: Any, said: str) -> None:
     with pytest.raises(ConfigError, match=r"^b\.json: ") as caught:
         parse_baseline(text, "b.json")
     assert said in str(caught.value)
+
+
+def test_failed_expectations_are_never_known() -> None:
+    """Several share one key: one that is fixed could hide another that is new."""
+    failed = report_of([finding("EXP001", "")])
+
+    assert make_baseline(failed.findings).entries == {}
+    assert len(hold(failed, make_baseline(failed.findings)).new_findings) == 1

@@ -1,6 +1,7 @@
 """What tokenizers and their chat templates say: ids to text, special ids, and how a chat is written.
 
 tokenizer.py     tokenizer.json and the files beside it (extra `tokenizers`)
+render.py        a chat template and messages to text; sandbox.py keeps templates within limits
 chat_format.py   how a chat format is stated
 formats.py       the formats that people use, as data: token_formats.py, text_formats.py
 compile.py       a format as text to markers as ids

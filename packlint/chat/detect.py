@@ -35,7 +35,8 @@ def detect(tokenizer: Tokenizer, train_on: TrainOn = UNDECLARED) -> tuple[ChatMa
     if fitting:
         names = ", ".join(chat.name for chat in fitting)
         return None, f"{evidence} fits several formats: {names}; give [chat] format"
-    return None, "; ".join(reasons) or f"no known format in {evidence}; give [chat] format or [chat] markers"
+    told = "; ".join(reasons) or f"no known format in {evidence}"
+    return None, f"{told}; give [chat] format or [chat] markers"
 
 
 def _by_template(tokenizer: Tokenizer) -> list[ChatFormat]:

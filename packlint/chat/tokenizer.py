@@ -29,6 +29,7 @@ class Tokenizer:
         template: text of the chat template, or empty.
         template_source: name of the file that it stands in.
         added_tokens: ids of tokens that are never split, by their text.
+        special_texts: special tokens by the names under which templates ask for them, such as `bos_token`.
     """
 
     spec: DatasetSpec
@@ -37,6 +38,7 @@ class Tokenizer:
     template_source: str
     added_tokens: Mapping[str, int] = field(repr=False)
     _inner: Any = field(repr=False)
+    special_texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     _pieces: dict[int, str] = field(default_factory=dict, repr=False)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -52,6 +54,20 @@ class Tokenizer:
         """Return ids and the characters `[start, stop)` that each stands for; nothing is added."""
         encoding = self._inner.encode(text, add_special_tokens=False)
         return list(encoding.ids), list(encoding.offsets)
+
+    def encode_all(self, texts: Sequence[str], *, adds_specials: bool) -> list[list[int]]:
+        """Return the ids of many texts, with the tokens that the tokenizer puts around a text or without."""
+        return [found.ids for found in self._inner.encode_batch_fast(texts, add_special_tokens=adds_specials)]
+
+    def encode_placed(
+        self, texts: Sequence[str], *, adds_specials: bool
+    ) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Return the same, each with the characters `[start, stop)` that its ids stand for.
+
+        A token that the tokenizer adds stands for none: `(0, 0)`.
+        """
+        found = self._inner.encode_batch(texts, add_special_tokens=adds_specials)
+        return [(encoding.ids, encoding.offsets) for encoding in found]
 
     def encode_plain(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the same, with special tokens split like any other text."""
@@ -112,7 +128,10 @@ def _load(path: str) -> Tokenizer:
     n_ids = max(inner.get_vocab(with_added_tokens=True).values(), default=-1) + 1
     template, source = _template(file.parent)
     added = {token.content: i for i, token in inner.get_added_tokens_decoder().items()}
-    return Tokenizer(_spec(file.parent, inner, n_ids), n_ids, template, source, added, inner)
+    inner.no_truncation()  # a length that training was to keep to says nothing of what is read here
+    inner.no_padding()
+    texts = dict(_special_texts(file.parent))
+    return Tokenizer(_spec(file.parent, inner, n_ids), n_ids, template, source, added, inner, texts)
 
 
 def _template(folder: Path) -> tuple[str, str]:
@@ -139,6 +158,15 @@ def _spec(folder: Path, inner: Any, n_ids: int) -> DatasetSpec:
         bos_id=named.get("bos_token"),
         eos_ids=None if eos is None else Known((eos.value,), eos.origin, eos.why),
     )
+
+
+def _special_texts(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield special tokens by name; what tokenizer_config.json says comes last and so wins."""
+    for name in reversed(_CONFIG_FILES):
+        for key, value in _table(folder / name).items():
+            content = _content(value)
+            if content is not None and key.endswith("_token"):
+                yield key, content
 
 
 def _special_ids(folder: Path, inner: Any) -> Iterator[tuple[str, Known[int]]]:

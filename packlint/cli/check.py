@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
 from packlint.cli.job_summary import append_job_summary
 from packlint.cli.options import (
     find_baseline,
+    reference_options,
     rule_options,
     run_config,
     settings_options,
@@ -22,6 +23,7 @@ from packlint.cli.options import (
 from packlint.cli.outputs import Output, parse_outputs, save
 from packlint.cli.progress import ScanProgress, wants_progress
 from packlint.cli.screen import color_option, paper_for, wants_color, write
+from packlint.cli.tables import table_options, tables_wanted
 from packlint.config import RunConfig
 from packlint.errors import PacklintError
 from packlint.finding import Severity
@@ -30,12 +32,56 @@ from packlint.reporters import NEED_PAGES, REPORTERS, USUAL_FILES, render
 from packlint.reporters.presentation import Advice, Presentation
 from packlint.reporters.rule_page import RulePage
 
-__all__ = ["command", "n_cpus", "present", "scan"]
+if TYPE_CHECKING:
+    from packlint.chat.tokenizer import Tokenizer
+    from packlint.expectations import TablesWanted
+
+__all__ = ["command", "finish", "n_cpus", "present", "report_options", "scan", "scan_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def n_cpus() -> int:
     """Return how many CPUs this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def report_options(command: F) -> F:
+    """Add what decides the exit code and where reports go."""
+    for option in (
+        click.option(
+            "--output-dir",
+            metavar="DIR",
+            help=f"Write the usual set here: {', '.join(USUAL_FILES.values())}.",
+        ),
+        click.option(
+            "--output",
+            multiple=True,
+            metavar="FORMAT[=FILE]",
+            help=f"{', '.join(REPORTERS)}: to a file, or to standard output (repeatable; all come from one "
+            "scan).",
+        ),
+        click.option("--exit-zero", is_flag=True, help="Exit 0 even when there are findings."),
+        click.option(
+            "--fail-on",
+            type=click.Choice(["error", "warning", "info"]),
+            help="Lowest severity that makes the exit code 1.  [default: error]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def scan_options(command: F) -> F:
+    """Add threads, conventions of the data, and how much is said."""
+    verbose = "Leave nothing out: all shards, places, values, rules."
+    quiet = "Only the verdict and one line per finding; no progress bar."
+    command = color_option(command)
+    command = click.option("--verbose", "-v", is_flag=True, help=verbose)(command)
+    command = click.option("--quiet", "-q", is_flag=True, help=quiet)(command)
+    command = spec_options(command)
+    jobs = click.IntRange(min=1)
+    return click.option("--jobs", type=jobs, metavar="N", help="Threads.  [default: number of CPUs]")(command)
 
 
 @click.command("check")
@@ -47,23 +93,8 @@ def n_cpus() -> int:
     help="What was declared of the shards, instead of the nearest packlint-manifest.json.",
 )
 @rule_options
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "info"]),
-    help="Lowest severity that makes the exit code 1.  [default: error]",
-)
-@click.option("--exit-zero", is_flag=True, help="Exit 0 even when there are findings.")
-@click.option(
-    "--output",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help=f"{', '.join(REPORTERS)}: to a file, or to standard output (repeatable; all come from one scan).",
-)
-@click.option(
-    "--output-dir",
-    metavar="DIR",
-    help=f"Write the usual set here: {', '.join(USUAL_FILES.values())}.",
-)
+@reference_options
+@report_options
 @click.option(
     "--baseline",
     "baseline_file",
@@ -71,19 +102,17 @@ def n_cpus() -> int:
     help="Findings that are known and do not fail, instead of the nearest .packlint-baseline.json.",
 )
 @click.option("--no-baseline", is_flag=True, help="Know no finding.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.  [default: number of CPUs]")
-@spec_options
-@click.option(
-    "--quiet", "-q", is_flag=True, help="Only the verdict and one line per finding; no progress bar."
-)
-@click.option("--verbose", "-v", is_flag=True, help="Leave nothing out: all shards, places, values, rules.")
-@color_option
+@table_options
+@scan_options
 def command(
     paths: tuple[str, ...],
     output: tuple[str, ...],
     output_dir: str | None,
     baseline_file: str | None,
     no_baseline: bool,
+    tables: str | None,
+    expectations: str | None,
+    data_docs: str | None,
     jobs: int | None,
     exit_zero: bool,
     quiet: bool,
@@ -105,42 +134,62 @@ def command(
     config_file = settings.pop("config_file")
     config = run_config(config_file, **settings)
     baseline = None if no_baseline else find_baseline(baseline_file, config_file)
-    report = scan(paths, config, jobs=jobs or n_cpus(), quiet=quiet, color=color)
+    wanted = tables_wanted(tables, expectations, data_docs)
+    report = scan(paths, config, jobs=jobs or n_cpus(), quiet=quiet, color=color, tables=wanted)
     if baseline is not None:
         report = hold_against(report, baseline, Severity(config.fail_on))
     shown = replace(
-        present(report, config, color, paths),
-        quiet=quiet,
-        verbose=verbose,
-        show_options=repeated,
-        pages=_pages(outputs),
+        present(report, config, color, paths), quiet=quiet, verbose=verbose, show_options=repeated
     )
-    _deliver(outputs, report, shown)
+    return finish(report, outputs, shown, exit_zero=exit_zero)
+
+
+def finish(report: Report, outputs: Sequence[Output], shown: Presentation, *, exit_zero: bool) -> int:
+    """Write the outputs and return the exit code."""
+    _deliver(outputs, report, replace(shown, pages=_pages(outputs)))
     for line in report.internal_errors:
         print(f"packlint: internal error: {paper_for('never').show(line)}", file=sys.stderr)
     return 0 if exit_zero and report.exit_code == 1 else report.exit_code
 
 
-def scan(paths: Sequence[str], config: RunConfig, *, jobs: int, quiet: bool, color: str) -> Report:
-    """Check with a progress bar where someone is there to look at it."""
+def scan(
+    paths: Sequence[str],
+    config: RunConfig,
+    *,
+    jobs: int,
+    quiet: bool,
+    color: str,
+    tables: TablesWanted | None = None,
+    **wanted: Any,
+) -> Report:
+    """Check with a progress bar where someone is there to look at it; `wanted` is for the session."""
     from packlint.session import check_paths
 
     with ScanProgress(enabled=wants_progress(quiet), color=wants_color(color, sys.stderr)) as progress:
-        return check_paths(paths, config, jobs=jobs, on_plan=progress.begin, on_progress=progress.advance)
+        return check_paths(
+            paths,
+            config,
+            jobs=jobs,
+            on_plan=progress.begin,
+            on_progress=progress.advance,
+            tables=tables,
+            **wanted,
+        )
 
 
 def present(report: Report, config: RunConfig, color: str, paths: Sequence[str]) -> Presentation:
     """Return how to show the report on standard output."""
     from packlint.registry import find_rule
 
-    paper = paper_for(color)
+    paper, tokenizer = paper_for(color), _tokenizer(config)
     rules = {code: find_rule(code) for code in {finding.code for finding in report.findings}}
     return Presentation(
         width=paper.width,
         color=paper.color,
         unicode=paper.unicode,
         advice={code: Advice(rule.why, rule.fix) for code, rule in rules.items()},
-        decode=_decoder(config),
+        decode=tokenizer.decode if tokenizer else None,
+        pieces=tokenizer.pieces if tokenizer else None,
         paths=_typed_paths(paths) if report.findings else {},
         fail_on=config.fail_on,
     )
@@ -175,12 +224,12 @@ def _pages(outputs: Sequence[Output]) -> dict[str, RulePage]:
     return {page.code: page for page in read_catalogue().pages}
 
 
-def _decoder(config: RunConfig) -> Any:
+def _tokenizer(config: RunConfig) -> Tokenizer | None:
     if config.tokenizer is None:
         return None
     from packlint.chat.tokenizer import load_tokenizer
 
-    return load_tokenizer(config.tokenizer).decode
+    return load_tokenizer(config.tokenizer)
 
 
 def _typed_paths(paths: Sequence[str]) -> dict[str, str]:

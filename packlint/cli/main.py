@@ -19,6 +19,7 @@ EXIT_USAGE, EXIT_NO_INPUT, EXIT_INTERRUPTED = 2, 3, 130
 
 COMMANDS: dict[str, str] = {
     "check": "Check packed shards and report what is wrong.",
+    "drift": "Compare packs with the samples they were made from, or with an earlier build.",
     "baseline": "Write down today's findings, so that only new ones fail.",
     "show": "Draw one pack: segments, targets, padding, and what is wrong with it.",
     "rules": "List all rules.",
@@ -26,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "formats": "List the formats that can be read.",
     "trainers": "List how each trainer reads a shard.",
     "manifest": "Write down what shards are: measured, and what you say of them.",
+    "expectations": "Write a suite of Great Expectations that this data passes.",
     "demo": "Write a small faulty data set, check it, and say what to do next.",
 }
 """One line on each command; its module in this package has the same name and a command `command`."""

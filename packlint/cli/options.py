@@ -17,6 +17,8 @@ from packlint.model.spec import Origin
 __all__ = [
     "comma_list",
     "find_baseline",
+    "named",
+    "reference_options",
     "rule_options",
     "run_config",
     "settings_options",
@@ -72,6 +74,27 @@ def rule_options(command: F) -> F:
     return command
 
 
+def reference_options(command: F) -> F:
+    """Add `--reference` and `--by`."""
+    for option in (
+        click.option(
+            "--by",
+            multiple=True,
+            metavar="COLUMN,...",
+            help="Metadata to compare shares by: domain, language, ... (repeatable).",
+        ),
+        click.option(
+            "--reference",
+            multiple=True,
+            metavar="PATH",
+            help="Unpacked samples that the packs were made from, or a summary that "
+            "`packlint drift --save-summary` wrote (repeatable).",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 def find_baseline(file: str | None, config_file: str | None) -> Baseline | None:
     """Return the baseline that was named, else the nearest from here up to the configuration's folder.
 
@@ -119,6 +142,11 @@ def comma_list(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(item.upper() for item in items if item)
 
 
+def named(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the items of repeated options as they were typed, each of which may hold several."""
+    return tuple(item.strip() for value in values for item in value.split(",") if item.strip())
+
+
 def run_config(
     config_file: str | None,
     *,
@@ -129,6 +157,8 @@ def run_config(
     fail_on: str | None = None,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    reference: Iterable[str] = (),
+    by: Iterable[str] = (),
     **spec: Any,
 ) -> RunConfig:
     """Return the configuration with what the command line says put over it."""
@@ -144,6 +174,8 @@ def run_config(
         trainer=trainer or config.trainer,
         tokenizer=tokenizer or config.tokenizer,
         manifest=manifest or config.manifest,
+        reference=tuple(reference) or config.reference,
+        by=named(by) or config.by,
         fail_on=fail_on or config.fail_on,
         ignore=config.ignore + ignored,
         spec=declared.or_else(config.spec),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from packlint.engine.judge import NO_EVIDENCE, Evidence, judge, measure
+from packlint.engine.measures import measures_of
 from packlint.engine.plan import Plan
 from packlint.engine.scan import ShardPlan
 from packlint.engine.tally import ShardResult, Tally
@@ -14,9 +15,12 @@ from packlint.finding import Finding, Severity
 from packlint.model.batch import ShardContext, Unit
 from packlint.model.spec import DatasetSpec, Known, Origin
 from packlint.report import InputReport, Report, RuleReport, RuleStatus
-from packlint.rule import Dataset, DatasetRule, Judgement, PackRule, Rule, Totals
+from packlint.rule import Dataset, PackRule, ReaderRule, Rule, Totals
 
 __all__ = ["RuleSet", "conclude"]
+
+_SUITE_RULE = "EXP001"
+_NO_SUITE = "no suite: give one with --expectations"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,11 @@ def conclude(
     rules: RuleSet,
     results: Mapping[str, ShardResult],
     unreadable: Mapping[str, str],
+    evidence: Evidence = NO_EVIDENCE,
+    drift: Mapping[str, Any] | None = None,
+    more: Sequence[Finding] = (),
+    errors: Sequence[str] = (),
+    has_suite: bool = False,
 ) -> Report:
     """Return the report of a run.
 
@@ -52,12 +61,23 @@ def conclude(
         rules: which rules ran.
         results: result by shard name.
         unreadable: reason by name of each file that could not even be opened.
+        evidence: what the run was compared with.
+        drift: the comparison as tables, for the report.
+        more: findings of the suite of expectations.
+        errors: what went wrong besides.
+        has_suite: there is a suite of expectations.
     """
     findings = _findings(plan, rules, results)
     total = ShardResult()
     for result in results.values():
         total.add(result)
-    findings += _judge(plan, rules, total)
+    dataset = _dataset(plan, total, evidence)
+    findings += _judge(plan, rules, total, dataset, evidence)
+    figures = measure(rules.active, total, dataset)
+    findings += _of_active_rules(more, rules)
+    total.errors = tuple(sorted({*total.errors, *errors}))
+    if not has_suite:
+        total.tally(_SUITE_RULE).unchecked[_NO_SUITE] += max(total.counts["n_packs"], 1)
     findings.sort(key=lambda f: (f.severity.rank, f.code, f.shard, f.message))
     failed = any(f.severity.rank <= rules.fail_on.rank for f in findings)
     return Report(
@@ -68,9 +88,17 @@ def conclude(
         inputs=_inputs(plan, results, unreadable),
         rules=tuple(sorted(_rule_reports(rules, total, findings), key=lambda r: r.code)),
         findings=tuple(findings),
-        measures=_measures(total.counts),
+        measures=measures_of(total.counts) | figures,
         internal_errors=total.errors,
+        drift=drift or {},
     )
+
+
+def _of_active_rules(findings: Sequence[Finding], rules: RuleSet) -> list[Finding]:
+    active = {rule.meta.code for rule in rules.active}
+    return [
+        replace(f, severity=rules.severities.get(f.code, f.severity)) for f in findings if f.code in active
+    ]
 
 
 def _findings(plan: Plan, rules: RuleSet, results: Mapping[str, ShardResult]) -> list[Finding]:
@@ -147,46 +175,29 @@ def _severity(rule: Rule, natural: Severity, context: ShardContext | None, rules
     return natural
 
 
-def _judge(plan: Plan, rules: RuleSet, total: ShardResult) -> list[Finding]:
-    dataset = Dataset(
+def _dataset(plan: Plan, total: ShardResult, evidence: Evidence) -> Dataset:
+    return Dataset(
         shards=tuple(p.shard.name for p in plan.shards),
         policy=plan.policy,
         spec=_common_values(plan.shards),
         checked=total.counts,
         manifests=plan.manifests,
+        found=evidence.found,
+        reference=evidence.reference,
+        packed=evidence.packed,
     )
+
+
+def _judge(
+    plan: Plan, rules: RuleSet, total: ShardResult, dataset: Dataset, evidence: Evidence
+) -> list[Finding]:
     context = plan.shards[0].reading.context if plan.shards else None
-    found = []
-    for rule in rules.active:
-        code = rule.meta.code
-        if not isinstance(rule, DatasetRule) or code not in total.summaries:
-            continue
-        try:
-            judgements = list(rule.judge(total.summaries[code], dataset))
-        except Exception as error:  # a rule's bug must not hide the findings of the others
-            line = f"{code} raised {type(error).__name__} while judging: {error}"
-            total.errors = tuple(sorted({*total.errors, line}))
-            continue
-        for judgement in judgements:
-            natural = judgement.severity or rule.meta.severity
-            found.append(_judged(rule, judgement, _severity(rule, natural, context, rules)))
-    return found
-
-
-def _judged(rule: Rule, judgement: Judgement, severity: Severity) -> Finding:
-    return Finding(
-        code=rule.meta.code,
-        name=rule.meta.name,
-        severity=severity,
-        confidence=judgement.confidence,
-        shard="",
-        message=judgement.message,
-        n_hits=judgement.n_hits,
-        n_packs=judgement.n_packs,
-        n_segments=judgement.n_segments,
-        n_tokens=judgement.n_tokens,
-        measured=dict(judgement.measured),
-        locations=judgement.locations,
+    return judge(
+        rules.active,
+        total,
+        dataset,
+        evidence,
+        lambda rule, natural: _severity(rule, natural, context, rules),
     )
 
 
@@ -205,7 +216,8 @@ def _rule_reports(rules: RuleSet, total: ShardResult, findings: Sequence[Finding
 
 
 def _rule_report(rule: Rule, tally: Tally, found: Sequence[Finding]) -> RuleReport:
-    partial_only = isinstance(rule, PackRule | DatasetRule) and tally.n_checked == 0
+    is_judged = not isinstance(rule, ReaderRule) or bool(tally.unchecked)
+    partial_only = is_judged and tally.n_checked == 0
     status = RuleStatus.FOUND if found else RuleStatus.NOT_CHECKED if partial_only else RuleStatus.CLEAN
     return RuleReport(
         code=rule.meta.code,
@@ -270,18 +282,3 @@ def _shared_spec(plans: Sequence[ShardPlan]) -> dict[str, Known[Any]]:
 
 def _common_values(plans: Sequence[ShardPlan]) -> DatasetSpec:
     return DatasetSpec(**{n: k for n, k in _shared_spec(plans).items() if k.value is not None})
-
-
-def _measures(counts: Counter[str]) -> dict[str, int | float]:
-    measures: dict[str, int | float] = {
-        name: counts[name] for name in ("n_packs", "n_segments", "n_tokens", "n_padding", "n_targets")
-    }
-    real = counts["n_tokens"] - counts["n_padding"]
-    ratios = {
-        "padding_fraction": (counts["n_padding"], counts["n_tokens"]),
-        "samples_per_pack": (counts["n_segments"], counts["n_packs"]),
-        "target_fraction": (counts["n_targets"], real),
-        "mean_context_tokens": (counts["n_context_pairs"], counts["n_segment_tokens"]),
-        "tokens_per_sample": (counts["n_segment_tokens"], counts["n_segments"]),
-    }
-    return measures | {name: a / b for name, (a, b) in ratios.items() if b}

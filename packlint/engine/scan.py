@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from packlint.engine.tally import ShardResult, count_batch, tally_fault, tally_hits
 from packlint.errors import UnreadableError
 from packlint.model.batch import PackBatch
 from packlint.model.needs import missing
 from packlint.readers.canonical import build
+from packlint.readers.metadata import attach, read_metadata
 from packlint.readers.reading import Reading
 from packlint.readers.shard import BLOCK_TOKENS, Fault, Part, Role, Shard
 from packlint.rule import DatasetRule, PackRule, Rule
 
-__all__ = ["ShardPlan", "merge", "scan_batch", "scan_part"]
+__all__ = ["NO_SURVEY", "Observer", "ShardPlan", "Survey", "merge", "scan_batch", "scan_part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +34,63 @@ class ShardPlan:
     roles: frozenset[Role]
 
 
+class Observer(Protocol):
+    """Add up a summary that is no rule's own."""
+
+    @property
+    def key(self) -> str:
+        """Name of the summary among those of a result; no rule has it."""
+
+    def zero(self) -> Any:
+        """Return the summary of nothing."""
+
+    def observe(self, summary: Any, batch: PackBatch) -> Any:
+        """Add a batch; may update `summary` in place and return it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Say what is done with every batch besides the rules.
+
+    Args:
+        by: metadata columns to read.
+        prepare: completes a batch before any rule sees it.
+        observers: what else is added up.
+    """
+
+    by: tuple[str, ...] = ()
+    prepare: Callable[[PackBatch], PackBatch] | None = None
+    observers: tuple[Observer, ...] = ()
+
+
+NO_SURVEY = Survey()
+
+
 def scan_part(
-    plan: ShardPlan, part: Part, rules: Sequence[Rule], block_tokens: int = BLOCK_TOKENS
+    plan: ShardPlan,
+    part: Part,
+    rules: Sequence[Rule],
+    block_tokens: int = BLOCK_TOKENS,
+    survey: Survey = NO_SURVEY,
 ) -> ShardResult:
     """Scan one part of a shard; what cannot be read becomes a finding, never an exception."""
     result = ShardResult()
     steps: list[_Step] | None = None
+    values = read_metadata(plan.shard, part, survey.by) if survey.by else {}
     try:
         for raw in plan.shard.rows(part, plan.roles, block_tokens):
             batch, faults = build(raw, plan.reading)
             _add_faults(result, plan.shard.name, faults)
-            if batch is not None:
-                steps = _steps(rules, batch) if steps is None else steps
-                _scan(result, batch, steps)
+            if batch is None:
+                continue
+            batch = attach(batch, values, part) if values else batch
+            batch = survey.prepare(batch) if survey.prepare else batch
+            steps = _steps(rules, batch) if steps is None else steps
+            _scan(result, batch, steps)
+            for observer in survey.observers:
+                summary = result.summaries.get(observer.key)
+                summary = observer.zero() if summary is None else summary
+                result.summaries[observer.key] = observer.observe(summary, batch)
     except UnreadableError as error:
         fault = Fault(code="SHD001", message=str(error))
         _add_faults(result, plan.shard.name, [fault])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from packlint.engine.excerpts import excerpt_of
 from packlint.finding import Confidence, Hits, Location
-from packlint.model.batch import PackBatch
+from packlint.model.batch import PackBatch, Unit
 from packlint.readers.shard import Fault
 
 __all__ = ["MAX_EXEMPLARS", "ShardResult", "Tally", "count_batch", "tally_fault", "tally_hits"]
@@ -36,6 +38,7 @@ class Tally:
         confidence: the least sure of all hits.
         n_checked: packs that the rule could judge.
         unchecked: packs that it could not judge, by reason.
+        batch: where the exemplars come from, as long as nobody has looked what they look like.
     """
 
     n_hits: int = 0
@@ -48,6 +51,7 @@ class Tally:
     confidence: Confidence = Confidence.CERTAIN
     n_checked: int = 0
     unchecked: Counter[str] = field(default_factory=Counter)
+    batch: PackBatch | None = None
 
     def add(self, other: Tally) -> None:
         """Add the counts of other packs."""
@@ -62,8 +66,8 @@ class Tally:
         self.n_tokens += other.n_tokens
         self.amount += other.amount
         if other.exemplars:
-            both = sorted(self.exemplars + other.exemplars, key=lambda place: place.order)
-            self.exemplars = tuple(both[:MAX_EXEMPLARS])
+            both = sorted(self.exemplars + other.exemplars, key=lambda place: place.order)[:MAX_EXEMPLARS]
+            self.exemplars = tuple(_with_excerpts(both, other))
         self.confidence = max(self.confidence, other.confidence, key=lambda c: c.rank)
 
 
@@ -114,12 +118,13 @@ def count_batch(batch: PackBatch) -> Counter[str]:
         n_outside_targets=len(batch.outside_targets),
         n_context_pairs=int((lengths * (lengths + 1) // 2).sum()),
         n_segment_tokens=int(lengths.sum()),
+        n_unbounded=batch.n_packs if batch.segment_source is None and batch.shard.unit is Unit.PACK else 0,
     )
 
 
 def tally_hits(batch: PackBatch, hits: Hits) -> Tally:
     """Count hits and keep the worst of them as exemplars."""
-    tally = Tally(measured=Counter({name: int(value) for name, value in hits.measured.items()}))
+    tally = Tally(measured=Counter({name: int(value) for name, value in hits.measured.items()}), batch=batch)
     if len(hits) == 0:
         return tally
     tally.n_hits = len(hits)
@@ -156,3 +161,17 @@ def _locate(batch: PackBatch, hits: Hits, i: int) -> Location:
         context_start=low - base,
         context=tuple(batch.tokens[low:high].tolist()),
     )
+
+
+def _with_excerpts(places: Sequence[Location], new: Tally) -> Iterator[Location]:
+    """Yield the places that were kept, new ones with an excerpt; most batches lose all theirs."""
+    batch = new.batch
+    for place in places:
+        if batch is None or not place.context or place not in new.exemplars:
+            yield place
+            continue
+        pack = int(np.flatnonzero(batch.pack_numbers == place.pack)[0])
+        base = int(batch.pack_offsets[pack])
+        low = base + place.context_start
+        excerpt = excerpt_of(batch, pack, base + place.start, low, low + len(place.context))
+        yield replace(place, excerpt=excerpt)

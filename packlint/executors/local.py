@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
-from packlint.engine.scan import ShardPlan, scan_part
+from packlint.engine.scan import NO_SURVEY, ShardPlan, Survey, scan_part
 from packlint.engine.tally import ShardResult
 from packlint.readers.shard import BLOCK_TOKENS, Part
 from packlint.rule import Rule
@@ -22,6 +22,7 @@ def run(
     *,
     jobs: int = 1,
     block_tokens: int = BLOCK_TOKENS,
+    survey: Survey = NO_SURVEY,
     on_progress: Callable[[ShardResult], None] | None = None,
 ) -> dict[str, ShardResult]:
     """Scan all shards and return their results by name.
@@ -31,13 +32,14 @@ def run(
         rules: what to look for.
         jobs: threads.
         block_tokens: tokens per batch; the results do not depend on it.
+        survey: what is done with every batch besides the rules.
         on_progress: called in this thread after each part, with its result.
     """
     results = {plan.shard.name: ShardResult() for plan in plans}
 
     def scan(task: _Task) -> tuple[str, ShardResult]:
         plan, part = task
-        return plan.shard.name, scan_part(plan, part, rules, block_tokens)
+        return plan.shard.name, scan_part(plan, part, rules, block_tokens, survey)
 
     for name, result in _map(scan, _tasks(plans), jobs):
         results[name].add(result)

@@ -10,7 +10,7 @@
     edges.py        how segments begin and end; false_cuts.py where a scan would cut them
     labels.py, weights.py, role_faults.py   what the loss asks for
     contract.py     how a trainer reads a shard
-    roles.py        who speaks: role, part and turn of every token, and the answers
+    roles.py        who speaks: role, part and turn of every token, and the answers; role_counts.py counts
     markers.py      the markers of a chat format, as ids
     marker_table.py the same as arrays
     events.py       where the markers stand

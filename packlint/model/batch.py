@@ -101,7 +101,7 @@ class PackBatch:
         mask_kind: what the shard stores of the attention mask.
         dense_mask: `bool[pack, query, key]`, true = may attend; packs of one length; or none.
         metadata: what is known of each segment's sample, by column; one item per segment.
-        sources: `int64[segment]`, number of the reference's sample that the segment is a whole copy of, -1 for
+        sources: `int64[segment]`, number of the sample of the reference that the segment is a copy of, -1 for
             none; or none when there is no reference.
     """
 

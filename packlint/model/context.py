@@ -57,6 +57,7 @@ class ShardContext:
         has_manifest: a manifest declares how the shard was packed.
         has_rival: another shard of the run may hold the same content.
         chat: how a chat is written in ids; none when no chat format is known.
+        no_chat: why none is known, where something was looked at; or empty.
     """
 
     name: str
@@ -69,3 +70,4 @@ class ShardContext:
     has_manifest: bool = False
     has_rival: bool = True
     chat: ChatMarkers | None = None
+    no_chat: str = ""

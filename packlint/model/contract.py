@@ -107,6 +107,8 @@ class TrainerContract:
         extra_slots_per_segment: slots by which they exceed it for each segment.
         is_stream: the shard is a stream of documents that the trainer packs when it reads.
         packs_at_read: rows on disk are single samples; the trainer packs them into batches.
+        shuffles: unless told otherwise it reads packs in a random order, so that the stored order trains
+            nothing; false where it reads them as they stand; none where nobody knows, or options decide.
         source: where this was read.
     """
 
@@ -129,4 +131,5 @@ class TrainerContract:
     extra_slots_per_segment: int = 0
     is_stream: bool = False
     packs_at_read: bool = False
+    shuffles: bool | None = None
     source: str = ""

@@ -157,11 +157,18 @@ def begins_with_end(batch: PackBatch) -> BoolArray:
 
 def fillers(batch: PackBatch) -> BoolArray:
     """Return `bool[segment]`, true for segments of packs that are one repeated id: unmarked padding."""
-    if batch.shard.unit is not Unit.PACK or batch.n_segments == 0:
-        return np.zeros(batch.n_segments, np.bool_)
-    changes = np.flatnonzero(batch.tokens[1:] != batch.tokens[:-1]) + 1
-    first = np.searchsorted(changes, batch.segments.starts, side="right")
-    return np.asarray(first == np.searchsorted(changes, batch.segments.stops), np.bool_)
+    found = np.zeros(batch.n_segments, np.bool_)
+    if batch.shard.unit is not Unit.PACK:
+        return found
+    starts, stops = batch.segments.starts, batch.segments.stops
+    maybe = np.flatnonzero(stops > starts)
+    for probe in (stops - 1, (starts + stops) // 2):  # nearly all others differ here: no pass over all tokens
+        maybe = maybe[batch.tokens[probe[maybe]] == batch.tokens[starts[maybe]]]
+    if maybe.size:
+        changes = np.flatnonzero(batch.tokens[1:] != batch.tokens[:-1]) + 1
+        first = np.searchsorted(changes, starts[maybe], side="right")
+        found[maybe] = first == np.searchsorted(changes, stops[maybe])
+    return found
 
 
 def open_boundaries(batch: PackBatch, max_separator_tokens: int) -> BoolArray:

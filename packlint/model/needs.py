@@ -34,7 +34,12 @@ class Need(StrEnum):
     ROLES = "roles"
 
 
-_REASONS: dict[Need, tuple[Callable[[PackBatch], bool], str]] = {
+def _no_chat(batch: PackBatch) -> str:
+    why = batch.shard.no_chat
+    return f"no chat format is known: {why}" if why else "no chat format is known; give --tokenizer or [chat]"
+
+
+_REASONS: dict[Need, tuple[Callable[[PackBatch], bool], str | Callable[[PackBatch], str]]] = {
     Need.PACKS: (
         lambda b: b.shard.unit is Unit.PACK,
         "rows are not packs: the trainer packs them when it reads; give [spec] max_seq_len for a stream",
@@ -77,14 +82,13 @@ _REASONS: dict[Need, tuple[Callable[[PackBatch], bool], str]] = {
         "unknown; give [spec] vocab_size or --tokenizer",
     ),
     Need.MAX_SEQ_LEN: (lambda b: b.spec.max_seq_len is not None, "unknown; give [spec] max_seq_len"),
-    Need.ROLES: (
-        lambda b: b.shard.chat is not None,
-        "no chat format is known; give --tokenizer or [chat]",
-    ),
+    Need.ROLES: (lambda b: b.shard.chat is not None, _no_chat),
 }
 
 
 def missing(batch: PackBatch, need: Need) -> str | None:
     """Return why the batch cannot answer, or none when it can."""
     present, reason = _REASONS[need]
-    return None if present(batch) else f"{need.value}: {reason}"
+    if present(batch):
+        return None
+    return f"{need.value}: {reason if isinstance(reason, str) else reason(batch)}"

@@ -121,8 +121,7 @@ def _unwanted(batch: PackBatch) -> Unwanted:
     roles, expected, targets = batch.roles, batch.expected, batch.targets
     if roles is None or expected is None or batch.policy.targets is TargetPolicy.ALL:
         return Unwanted()
-    n_right = int(expected.allowed.count_within(targets.starts, targets.stops).sum())
-    if n_right == targets.n_tokens:
+    if targets.equals(wanted(batch)) or targets.lie_in(expected.allowed):
         return Unwanted()
     wrong = targets.minus(expected.allowed).minus(batch.padding)
     wrong = _judged(batch, wrong.minus(_first_tokens(batch)).minus(_tails(batch, roles)))
@@ -147,9 +146,10 @@ def _judged(batch: PackBatch, wrong: Spans) -> Spans:
     if len(wrong) == 0:
         return wrong
     spoiled = malformed_packs(batch, [batch.segment_source])
-    if batch.label_mismatches.size:
-        contract = batch.shard.contract
-        spoiled |= shifted_packs(batch, contract.label_alignment if contract else stored_alignment(batch))
+    contract, stored = batch.shard.contract, stored_alignment(batch)
+    expected = contract.label_alignment if contract else stored
+    if batch.label_ids is not None and (batch.label_mismatches.size or expected is not stored):
+        spoiled |= shifted_packs(batch, expected)
     packs = np.flatnonzero(spoiled)
     if packs.size == 0:
         return wrong
@@ -157,7 +157,7 @@ def _judged(batch: PackBatch, wrong: Spans) -> Spans:
 
 
 def _first_tokens(batch: PackBatch) -> Spans:
-    return Spans.from_indices(sorted_distinct(batch.pack_offsets[:-1], batch.segments.starts))
+    return Spans.from_indices(sorted_distinct(batch.segments.starts))
 
 
 def _tails(batch: PackBatch, roles: Roles) -> Spans:
@@ -167,8 +167,7 @@ def _tails(batch: PackBatch, roles: Roles) -> Spans:
     """
     starts, stops = batch.segments.starts, batch.segments.stops
     cut = fragment_starts(batch, if_unknown=False)
-    filled = np.flatnonzero(stops > starts)
-    cut[filled] |= roles.at(starts[filled]) == Role.UNKNOWN
+    cut |= roles.at(starts) == Role.UNKNOWN
     starts, stops = starts[cut], stops[cut]
     if batch.policy.targets is not TargetPolicy.COMPLETION:
         headers = np.append(roles.turns.headers, roles.n_tokens)
@@ -186,12 +185,11 @@ def _edges(roles: Roles, wrong: Spans, targets: Spans) -> Spans:
     bodies = turns.header_stops[mine]
     at = np.minimum(np.searchsorted(bodies, wrong.stops), mine.size - 1)
     early = (bodies[at] == wrong.stops) & (wrong.starts > turns.headers[mine[at]]) & after & ~before
-    ends = np.maximum(turns.separator_stops[mine], np.where(turns.ends[mine] >= 0, turns.ends[mine] + 1, 0))
-    ends = np.maximum(ends, turns.stops[mine])
+    ends = np.maximum(turns.separator_stops[mine], turns.ends[mine] + 1)
     at = np.minimum(np.searchsorted(ends, wrong.starts), mine.size - 1)
     following = np.minimum(mine[at] + 1, len(turns) - 1)
     is_header = (turns.headers[following] == wrong.starts) & (turns.header_stops[following] <= wrong.stops)
-    late = (ends[at] == wrong.starts) & ~is_header & before & ~after
+    late = (ends[at] == wrong.starts) & ~is_header & before
     kept = short & (early | late)
     return Spans(wrong.starts[kept], wrong.stops[kept])
 
@@ -234,6 +232,9 @@ def _trained_ends(batch: PackBatch) -> Ends:
     if roles is None or expected is None:
         return Ends()
     answers = roles.answers
+    if targets.equals(wanted(batch)):
+        mine = expected.ends[answers.stops[expected.ends] > answers.starts[expected.ends]]
+        return Ends(mine, np.ones(mine.size, np.bool_))
     mine = expected.answers[answers.is_finished[expected.answers]]
     mine = mine[targets.count_within(answers.starts[mine], answers.stops[mine]) > 0]
     starts, stops = _end_markers(roles, mine)
@@ -263,9 +264,9 @@ def _untrained(batch: PackBatch) -> Untrained:
     roles, expected, targets, tokens = batch.roles, batch.expected, batch.targets, wanted(batch)
     if roles is None or expected is None:
         return Untrained()
-    if int(targets.count_within(tokens.starts, tokens.stops).sum()) == tokens.n_tokens:
+    if targets.equals(tokens) or tokens.lie_in(targets):
         return Untrained()
-    missing = _judged(batch, tokens.minus(targets)).split_at(batch.edges)
+    missing = _judged(batch, tokens.minus(targets))
     n_targets = np.append(batch.targets_per_segment + batch.outside_per_segment, 0)
     taught = n_targets[batch.segments_of(missing.starts)] > 0
     missing = Spans(missing.starts[taught], missing.stops[taught]).minus(trained_ends(batch).spans)

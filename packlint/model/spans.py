@@ -46,7 +46,7 @@ class Spans:
         head = [0] if mask[0] else []
         tail = [mask.size] if mask[-1] else []
         edges = np.concatenate([np.array(head, np.int64), edges, np.array(tail, np.int64)])
-        return cls(edges[0::2], edges[1::2])
+        return cls(edges[0::2].copy(), edges[1::2].copy())  # searching in views would copy them every time
 
     @classmethod
     def from_indices(cls, indices: Int64Array) -> Spans:
@@ -62,10 +62,13 @@ class Spans:
     def from_intervals(cls, starts: Int64Array, stops: Int64Array) -> Spans:
         """Return rising, disjoint intervals without the empty ones, joined where they touch."""
         kept = stops > starts
-        starts, stops = starts[kept], stops[kept]
+        if not kept.all():
+            starts, stops = starts[kept], stops[kept]
         if starts.size == 0:
             return cls.empty()
         apart = starts[1:] != stops[:-1]
+        if apart.all():
+            return cls(starts, stops)
         return cls(
             starts[np.concatenate([[True], apart])],
             stops[np.concatenate([apart, [True]])],
@@ -96,6 +99,14 @@ class Spans:
     def count_within(self, starts: Int64Array, stops: Int64Array) -> Int64Array:
         """Count the tokens of these runs inside each interval `[starts[i], stops[i])`."""
         return self.count_before(stops) - self.count_before(starts)
+
+    def equals(self, other: Spans) -> bool:
+        """Tell whether these are the very runs of `other`."""
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.stops, other.stops)
+
+    def lie_in(self, other: Spans) -> bool:
+        """Tell whether every token of these runs is in a run of `other`."""
+        return int(other.count_within(self.starts, self.stops).sum()) == self.n_tokens
 
     def contains(self, places: Int64Array) -> BoolArray:
         """Tell for each token index whether it lies in a run."""

@@ -82,6 +82,12 @@ class DatasetSpec:
         known = [k.value for k in (self.eos_ids, self.end_of_turn_ids) if k is not None]
         return tuple(dict.fromkeys(i for ids in known for i in ids))
 
+    @property
+    def special_ids(self) -> tuple[int, ...]:
+        """Ids that begin, end or fill, rising; packers add and strip them at the ends of samples."""
+        known = {k.value for k in (self.bos_id, self.pad_id) if k is not None}
+        return tuple(sorted(known | set(self.eos_ids.value if self.eos_ids else ())))
+
 
 class TargetPolicy(StrEnum):
     """Which tokens may be targets.

@@ -16,6 +16,8 @@
     stream/         streams of tokens: documents, windows and blocks; under
         datatrove.py, olmo/, litdata/, litpkds.py, token_bin.py, fairseq_mmap.py, fms_arrow.py, raw_tokens.py
     columns.py      Arrow columns ──▶ `Ragged`
+    metadata/       columns without role: domain, language, sample ids
+    reference.py    the unpacked data: a row is one sample; texts/ tokenizes rows of text
     observe.py, settle.py, reading.py      a look at a few rows, and what follows for the rest
     canonical.py, records.py, loss.py      raw rows ──▶ `PackBatch`
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +15,13 @@ from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
 from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
 from packlint.readers.decoding import decoding
-from packlint.readers.layouts import detect_layout
+from packlint.readers.layouts import ChoosesLayout, layout_by_names
+from packlint.readers.metadata.arrow import lacks_field, pieces, stored_path
+from packlint.readers.metadata.values import METADATA_ROWS, Column
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
 from packlint.readers.source import Source
 
-__all__ = ["ArrowReader", "opened_ipc"]
+__all__ = ["ArrowFileShard", "ArrowReader", "opened_ipc"]
 
 _FILE_MAGIC = b"ARROW1"
 _CONTINUATION = b"\xff\xff\xff\xff"
@@ -48,27 +50,32 @@ class ArrowReader:
         Raises:
             UnreadableError: the schema is damaged, or no column holds token ids.
         """
+        return (self.open_as(source, name, layout_by_names(settings.columns)),)
+
+    def open_as(self, source: Source, name: str, choose: ChoosesLayout) -> ArrowFileShard:
+        """Return the shard with the layout that is chosen by what its columns hold.
+
+        Raises:
+            UnreadableError: the schema is damaged.
+        """
         is_stream = source.read(0, len(_FILE_MAGIC)) != _FILE_MAGIC
         with decoding(source, "schema"), opened_ipc(source, is_stream=is_stream) as reader:
             schema = reader.schema
             kinds = column_kinds(schema)
         sidecars = [sidecar for sidecar in _SIDECARS if source.sibling(sidecar).is_file()]
-        layout = detect_layout(
-            kinds, renamed=settings.columns, format_marks=("datasets",) if sidecars else ()
-        )
+        layout = choose(kinds, ("datasets",) if sidecars else ())
         if sidecars:
             layout = _with_evidence(layout, sidecars)
-        shard = _ArrowShard(
+        return ArrowFileShard(
             name=name,
             source=source,
             layout=layout,
             spec=stored_spec(schema, layout),
             n_bytes=source.size,
-            stored=tuple(schema.names),
+            schema=schema,
             format="datasets" if sidecars else "arrow-stream" if is_stream else "arrow-file",
             is_stream=is_stream,
         )
-        return (shard,)
 
 
 def _with_evidence(layout: Layout, sidecars: Sequence[str]) -> Layout:
@@ -104,7 +111,7 @@ def _mapped(source: Source) -> pa.NativeFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ArrowShard:
+class ArrowFileShard:
     """Read one Arrow IPC stream or file.
 
     Args:
@@ -113,7 +120,7 @@ class _ArrowShard:
         layout: how its rows are laid out.
         spec: the storage type of the ids.
         n_bytes: bytes on disk.
-        stored: names of all stored columns, in order.
+        schema: names and types of all stored columns, in order.
         format: `datasets`, `arrow-stream` or `arrow-file`.
         is_stream: batches can only be found one after the other.
     """
@@ -123,7 +130,7 @@ class _ArrowShard:
     layout: Layout
     spec: DatasetSpec
     n_bytes: int
-    stored: tuple[str, ...]
+    schema: pa.Schema
     format: str
     is_stream: bool
 
@@ -151,20 +158,45 @@ class _ArrowShard:
         Raises:
             UnreadableError: a record batch of the piece, or the one after it, cannot be decoded.
         """
-        columns = stored_columns(self.layout, roles, self.stored)
+        columns = stored_columns(self.layout, roles, self.schema.names)
         if not columns:
             return
+        wanted = sorted({name for names in columns.values() for name in names})
+        for first_row, batch in self._batches_of(part, wanted):
+            yield from blocks(batch, columns, first_row, block_tokens)
+
+    def lacks(self, name: str) -> str | None:
+        """Say why there is no such column."""
+        return lacks_field(self.schema, name)
+
+    def read_columns(
+        self, part: Part, names: Sequence[str], most_rows: int = METADATA_ROWS
+    ) -> Iterator[Mapping[str, Column]]:
+        """Yield the values of a piece in order.
+
+        Raises:
+            UnreadableError: a record batch of the piece, or the one after it, cannot be decoded.
+        """
+        wanted = sorted({stored_path(self.schema, name)[0] for name in names})
+        for first_row, batch in self._batches_of(part, wanted):
+            with decoding(self.source, f"rows from {first_row}, columns {', '.join(names)}"):
+                batch.validate(full=True)
+                found = list(pieces(batch, self.schema, names, most_rows))
+            yield from found
+
+    def _batches_of(self, part: Part, names: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield the record batches of a piece, each with the number of its first row."""
         first_row, stop = 0, sys.maxsize if self.source.is_remote else part.first_row + part.n_rows
-        for batch in self._batches(sorted({name for names in columns.values() for name in names})):
+        for batch in self._batches(names):
             if batch.num_rows and first_row >= stop:
                 return
             if first_row >= part.first_row:
-                yield from blocks(batch, columns, first_row, block_tokens)
+                yield first_row, batch
             first_row += batch.num_rows
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the record batches with these columns; without compression nothing is copied."""
-        fields = [self.stored.index(name) for name in names]
+        fields = [self.schema.names.index(name) for name in names]
         with ExitStack() as stack:
             with decoding(self.source, "schema"):
                 reader = stack.enter_context(opened_ipc(self.source, is_stream=self.is_stream, fields=fields))

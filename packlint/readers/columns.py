@@ -22,7 +22,7 @@ from packlint.model.spec import DatasetSpec, Known, Origin
 from packlint.readers.layouts import ColumnKind, Element, factors
 from packlint.readers.shard import Fault, Layout, Ragged, RawRows, Role
 
-__all__ = ["blocks", "column_kinds", "stored_columns", "stored_spec"]
+__all__ = ["blocks", "column_kinds", "stored_columns", "stored_spec", "values_and_offsets"]
 
 # Stubs give every array class and type a parameter; here the element type is only known at run time.
 _Array = Any
@@ -179,7 +179,7 @@ def _ragged(array: _Array, name: str, role: Role) -> _Column:
     is_weight = role is Role.LOSS_MASK and kind.element is Element.FLOAT
     if not (is_number or is_weight) or kind.ndim > 1:
         raise UnreadableError(f"column {name} is {array.type}, which cannot be read as {role.value}")
-    values, offsets = _values_and_offsets(array)
+    values, offsets = values_and_offsets(array)
     null_rows = np.flatnonzero(_is_null(array)) if array.null_count else np.empty(0, np.int64)
     if values.null_count:
         places = np.flatnonzero(_is_null(values))
@@ -191,7 +191,7 @@ def _ragged(array: _Array, name: str, role: Role) -> _Column:
     return _Column(name, Ragged(_numpy(values), offsets), null_rows)
 
 
-def _values_and_offsets(array: _Array) -> tuple[_Array, Int64Array]:
+def values_and_offsets(array: _Array) -> tuple[_Array, Int64Array]:
     """Return the values of all rows, end to end, and `int64[row + 1]` into them."""
     kind, n_rows = array.type, len(array)
     if pat.is_fixed_size_list(kind):

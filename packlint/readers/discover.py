@@ -18,7 +18,7 @@ from packlint.readers.shard import Reader, Settings, Shard
 from packlint.readers.sidecars import datasets_files, index_of, is_sidecar, is_stale, promises_data
 from packlint.readers.source import Source
 
-__all__ = ["Candidate", "discover", "load_readers", "open_shards"]
+__all__ = ["Candidate", "discover", "load_readers", "open_candidate", "open_shards"]
 
 _HEAD_BYTES = 4096
 _MAX_DEPTH = 64
@@ -26,6 +26,7 @@ _REMOTE_THREADS = 16
 """Opening a remote shard is waiting for a few answers."""
 
 _Opened = Sequence[Shard] | UnreadableError
+_Opener = Callable[["Candidate", Settings], Sequence[Shard]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,14 @@ def discover(inputs: Sequence[str]) -> list[Candidate]:
 
 
 def open_shards(
-    inputs: Sequence[str], settings: Settings
+    inputs: Sequence[str], settings: Settings, open_one: _Opener | None = None
 ) -> tuple[list[Shard], list[tuple[str, UnreadableError]]]:
     """Return the shards that the inputs name, sorted by name, and the files that are damaged or unknown.
 
     Args:
         inputs: as `discover` takes them.
         settings: what the user told about them.
+        open_one: opens one file; none for `open_candidate`.
 
     Raises:
         NoInputError: an input matches no file, or none that is a shard.
@@ -87,7 +89,10 @@ def open_shards(
     errors: list[tuple[str, UnreadableError]] = []
     candidates = discover(inputs)
     barren = {candidate.given for candidate in candidates}
-    for candidate, opened in zip(candidates, _open_all(candidates, settings), strict=True):
+    all_opened = _open_all(
+        candidates, partial(_try_open, settings=settings, open_one=open_one or open_candidate)
+    )
+    for candidate, opened in zip(candidates, all_opened, strict=True):
         if isinstance(opened, UnreadableError):
             errors.append((candidate.name, opened))
         elif not opened:
@@ -108,8 +113,7 @@ def load_readers() -> tuple[Reader, ...]:
     return tuple(getattr(import_module(module), name)() for module, name in READERS)
 
 
-def _open_all(candidates: Sequence[Candidate], settings: Settings) -> Iterator[_Opened]:
-    open_it = partial(_try_open, settings=settings)
+def _open_all(candidates: Sequence[Candidate], open_it: Callable[[Candidate], _Opened]) -> Iterator[_Opened]:
     if not any(candidate.source.is_remote for candidate in candidates):
         yield from map(open_it, candidates)
         return
@@ -118,15 +122,19 @@ def _open_all(candidates: Sequence[Candidate], settings: Settings) -> Iterator[_
         yield from pool.map(open_it, candidates)
 
 
-def _try_open(candidate: Candidate, settings: Settings) -> _Opened:
+def _try_open(candidate: Candidate, settings: Settings, open_one: _Opener) -> _Opened:
     try:
-        return _open(candidate, settings)
+        return open_one(candidate, settings)
     except UnreadableError as error:
         return error
 
 
-def _open(candidate: Candidate, settings: Settings) -> Sequence[Shard]:
-    """Return the shards of a file; none if it was found in a directory and is no data file."""
+def open_candidate(candidate: Candidate, settings: Settings) -> Sequence[Shard]:
+    """Return the shards of a file; none if it was found in a directory and is no data file.
+
+    Raises:
+        UnreadableError: it is damaged, or of no format that packlint reads.
+    """
     source = candidate.source
     head = source.read(0, _HEAD_BYTES)
     for reader in load_readers():

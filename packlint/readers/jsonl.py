@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, Any
 
 from numpy.typing import NDArray
@@ -26,13 +27,15 @@ from numpy.typing import NDArray
 from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
 from packlint.readers.inflate import codec_of, open_content, read_content
-from packlint.readers.layouts import detect_layout, factors
+from packlint.readers.layouts import ChoosesLayout, factors, layout_by_names
 from packlint.readers.layouts.synonyms import SYNONYMS
+from packlint.readers.metadata.coding import lacks_value, look_up
+from packlint.readers.metadata.values import METADATA_ROWS, Column
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
 from packlint.readers.source import Source
 from packlint.readers.values import BadRowError, RowBuffer, most_common_kinds, product, row_kinds, row_values
 
-__all__ = ["JsonlReader", "JsonlShard"]
+__all__ = ["JsonlReader", "JsonlShard", "read_lines"]
 
 MAX_LINE_BYTES = 1 << 28
 """Longest line that is parsed; parsing takes several times as much memory."""
@@ -121,6 +124,24 @@ class JsonlShard:
         if buffer.n_rows:
             yield buffer.take()
 
+    def lacks(self, name: str) -> str | None:
+        """Say why there is no such key, going by the first few rows."""
+        lacks = lacks_value(name, (look_up(row, name) for row in _sample(self.source)))
+        return f"no such key in the first {_SAMPLE_ROWS} rows" if lacks else None
+
+    def read_columns(
+        self, part: Part, names: Sequence[str], most_rows: int = METADATA_ROWS
+    ) -> Iterator[Mapping[str, Column]]:
+        """Yield the values of all lines in order, nulls for lines that are no row.
+
+        Raises:
+            UnreadableError: compressed data are damaged.
+        """
+        with _content(self.source) as file:
+            lines = _lines(file)
+            while rows := [_parsed(line) for line in islice(lines, most_rows)]:
+                yield {name: [look_up(row, name) for row in rows] for name in names}
+
     def _factors(self, role: Role) -> tuple[str, ...]:
         return factors(self.layout.columns[role], self.keys)
 
@@ -146,15 +167,47 @@ class JsonlReader:
             line = content.removeprefix(_BOM).lstrip().partition(b"\n")[0]
         return line.startswith(b"{") and _TOKEN_LIST.search(line) is not None
 
+    def holds_objects(self, source: Source, head: bytes) -> bool:
+        """Tell whether the first line is an object, of whatever kind."""
+        codec = codec_of(head)
+        try:
+            content = head if codec is None else read_content(source, codec, len(_BOM) + 1)
+        except UnreadableError:
+            return False
+        return content.removeprefix(_BOM).lstrip().startswith(b"{")
+
     def open(self, source: Source, name: str, settings: Settings) -> Sequence[Shard]:
         """Return the one shard; reads the first few rows.
 
         Raises:
             UnreadableError: no line can be parsed, or no key holds token ids.
         """
+        return [self.open_as(source, name, layout_by_names(settings.columns))]
+
+    def open_as(self, source: Source, name: str, choose: ChoosesLayout) -> JsonlShard:
+        """Return the shard with the layout that is chosen by what its keys hold.
+
+        Raises:
+            UnreadableError: no line can be parsed.
+        """
         kinds = most_common_kinds(map(row_kinds, _sample(source)))
-        layout = detect_layout(kinds, renamed=settings.columns)
-        return [JsonlShard(name=name, layout=layout, source=source, keys=frozenset(kinds))]
+        return JsonlShard(name=name, layout=choose(kinds, ()), source=source, keys=frozenset(kinds))
+
+
+def read_lines(source: Source) -> Iterator[tuple[int, Mapping[str, Any] | BadRowError]]:
+    """Yield the rows of a file by the numbers of their lines, or why a line is none; blank lines left out.
+
+    Raises:
+        UnreadableError: compressed data are damaged.
+    """
+    with _content(source) as file:
+        for line in _lines(file):
+            if line.is_blank:
+                continue
+            try:
+                yield line.number, _parse(line)
+            except BadRowError as bad:
+                yield line.number, BadRowError(bad.code, f"byte {line.offset}: {bad.message}")
 
 
 def _sample(source: Source) -> list[dict[str, Any]]:
@@ -211,6 +264,14 @@ def _parse(line: _Line) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise BadRowError("SHD001", f"the line holds a {type(row).__name__}, expected an object")
     return row
+
+
+def _parsed(line: _Line) -> Mapping[str, Any]:
+    """Return the row of a line; nothing for a line that is none, which the reading of its tokens reports."""
+    try:
+        return {} if line.is_blank else _parse(line)
+    except BadRowError:
+        return {}
 
 
 def _add(buffer: RowBuffer, line: _Line, columns: Mapping[Role, tuple[str, ...]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,12 +12,14 @@ from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
 from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
 from packlint.readers.decoding import decoding
-from packlint.readers.layouts import detect_layout
+from packlint.readers.layouts import ChoosesLayout, layout_by_names
+from packlint.readers.metadata.arrow import lacks_field, pieces, stored_path
+from packlint.readers.metadata.values import METADATA_ROWS, Column
 from packlint.readers.packing_claims import PackingClaims, checked, read_claims
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
 from packlint.readers.source import Source
 
-__all__ = ["ParquetReader"]
+__all__ = ["ParquetReader", "ParquetShard"]
 
 _MAGIC = b"PAR1"
 _ENCRYPTED = b"PARE"
@@ -48,15 +50,23 @@ class ParquetReader:
         Raises:
             UnreadableError: the footer is damaged, or no column holds token ids.
         """
+        return (self.open_as(source, name, layout_by_names(settings.columns)),)
+
+    def open_as(self, source: Source, name: str, choose: ChoosesLayout) -> ParquetShard:
+        """Return the shard with the layout that is chosen by what its columns hold.
+
+        Raises:
+            UnreadableError: the footer is damaged.
+        """
         with decoding(source, "footer"):
             with _opened(source) as file:
                 schema, metadata = file.schema_arrow, file.metadata
                 kinds = column_kinds(schema)
                 rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
             n_bytes = source.size
-        layout = detect_layout(kinds, renamed=settings.columns, format_marks=_marks(schema))
+        layout = choose(kinds, _marks(schema))
         claims = read_claims(source, layout)
-        shard = _ParquetShard(
+        return ParquetShard(
             name=name,
             source=source,
             layout=layout,
@@ -64,9 +74,9 @@ class ParquetReader:
             claims=claims,
             n_bytes=n_bytes,
             row_groups=tuple(rows),
+            schema=schema,
             footer=metadata if source.is_remote else None,
         )
-        return (shard,)
 
 
 def _opened(
@@ -85,7 +95,7 @@ def _marks(schema: pa.Schema) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ParquetShard:
+class ParquetShard:
     """Read one Parquet file.
 
     Args:
@@ -96,6 +106,7 @@ class _ParquetShard:
         claims: what such metadata say of the rows.
         n_bytes: bytes on disk.
         row_groups: number of rows of each row group.
+        schema: types of all stored columns.
         footer: what the end of a remote file says, so that it is fetched only once.
     """
 
@@ -106,6 +117,7 @@ class _ParquetShard:
     claims: PackingClaims
     n_bytes: int
     row_groups: tuple[int, ...]
+    schema: pa.Schema
     footer: pq.FileMetaData | None = None
     format: str = "parquet"
 
@@ -125,7 +137,7 @@ class _ParquetShard:
         Raises:
             UnreadableError: the row group cannot be decoded.
         """
-        group = [i for i, n_rows in enumerate(self.row_groups) if n_rows > 0][part.index]
+        group = self._group(part)
         place = f"row group {group}"
         with decoding(self.source, place):
             file = _opened(self.source, self.footer)
@@ -133,6 +145,36 @@ class _ParquetShard:
             columns = stored_columns(self.layout, roles, file.schema_arrow.names)
             rows = self._decode(file, group, part, columns, block_tokens)
             yield from checked(rows, self.claims, is_whole=False)
+
+    def lacks(self, name: str) -> str | None:
+        """Say why there is no such column."""
+        return lacks_field(self.schema, name)
+
+    def read_columns(
+        self, part: Part, names: Sequence[str], most_rows: int = METADATA_ROWS
+    ) -> Iterator[Mapping[str, Column]]:
+        """Yield the values of a row group in order.
+
+        Raises:
+            UnreadableError: the row group cannot be decoded.
+        """
+        group = self._group(part)
+        paths = sorted({stored_path(self.schema, name)[1] for name in names})
+        with decoding(self.source, f"row group {group}"):
+            file = _opened(self.source, self.footer)
+        with file:
+            batches = file.iter_batches(most_rows, row_groups=[group], columns=paths, use_threads=False)
+            while True:
+                with decoding(self.source, f"row group {group}, columns {', '.join(names)}"):
+                    batch = next(batches, None)
+                    found = [] if batch is None else list(pieces(batch, self.schema, names, most_rows))
+                if batch is None:
+                    break
+                yield from found
+
+    def _group(self, part: Part) -> int:
+        """Return the number of the row group of a part: those without rows are no parts."""
+        return [i for i, n_rows in enumerate(self.row_groups) if n_rows > 0][part.index]
 
     def _decode(
         self,

@@ -100,10 +100,11 @@ def find_padding(
         return Spans.from_mask(mask.values == 0), PaddingEvidence.STRUCTURE
     if mark is PaddingMark.SEGMENT_ID and (ids := columns.get(Role.SEGMENT_IDS)):
         return Spans.from_mask(ids.values == reading.layout.nothing), PaddingEvidence.STRUCTURE
-    if mark is PaddingMark.BEYOND_LENGTHS and (lens := boundaries.get(BoundarySource.SEQ_LENS)):
+    lens = boundaries.get(BoundarySource.SEQ_LENS)
+    if mark is PaddingMark.BEYOND_LENGTHS and lens is not None:
         whole = Spans.from_intervals(offsets[:1], offsets[-1:])
         return whole.minus(Spans.from_intervals(lens.starts, lens.stops)), PaddingEvidence.STRUCTURE
-    if mark is PaddingMark.LAST_LENGTH and (lens := boundaries.get(BoundarySource.SEQ_LENS)):
+    if mark is PaddingMark.LAST_LENGTH and lens is not None:
         return _last_lengths(columns, offsets, lens, reading), PaddingEvidence.STRUCTURE
     if mark is PaddingMark.POSITION_ZERO and Role.POSITION_IDS in columns:
         return _zero_tails(columns, offsets, reading), PaddingEvidence.STRUCTURE

@@ -7,6 +7,7 @@
     junit.py          test reports: a suite per shard, a case per rule
     github.py         annotations and job summary of GitHub Actions
     gitlab.py         GitLab code quality
+    html/             one page that needs no network: findings drawn, filters, charts
     markdown.py       for pull requests and job summaries; markdown_text.py escapes what comes from data
     verdict.py        the verdict in words
     pack_view.py      one pack, token by token
@@ -39,13 +40,15 @@ REPORTERS = {
     "github": "packlint.reporters.github",
     "gitlab": "packlint.reporters.gitlab",
     "markdown": "packlint.reporters.markdown",
+    "html": "packlint.reporters.html",
 }
 """Module of every report format, imported when it is asked for."""
 
-NEED_PAGES = frozenset({"sarif"})
+NEED_PAGES = frozenset({"html", "sarif"})
 """Formats that carry the pages of the rules, `Presentation.pages`."""
 
 USUAL_FILES = {
+    "html": "report.html",
     "json": "report.json",
     "sarif": "report.sarif",
     "junit": "report.junit.xml",

@@ -32,6 +32,7 @@ class Presentation:
         advice: what to say of each rule, by code.
         pages: pages of the rules, by code, for formats that carry them.
         decode: ids to text, where a tokenizer was given.
+        pieces: each id to its own text, where decoding it alone would lose the space before it.
         paths: what to type for a shard, by its name in the report.
         show_options: options that `packlint show` needs to read a shard as this run did, each after a space.
         fail_on: lowest severity that fails the run.
@@ -45,9 +46,16 @@ class Presentation:
     advice: Mapping[str, Advice] = field(default_factory=dict)
     pages: Mapping[str, RulePage] = field(default_factory=dict)
     decode: Callable[[tuple[int, ...]], str] | None = None
+    pieces: Callable[[tuple[int, ...]], list[str]] | None = None
     paths: Mapping[str, str] = field(default_factory=dict)
     show_options: str = ""
     fail_on: str = "error"
+
+    @property
+    def spell(self) -> Callable[[tuple[int, ...]], str] | None:
+        """How to write ids one at a time, or none without a tokenizer."""
+        pieces = self.pieces
+        return self.decode if pieces is None else lambda ids: "".join(pieces(ids))
 
     def paper(self) -> Paper:
         """Return an empty sheet."""

@@ -70,7 +70,9 @@ def _baseline(group: Group, source: str) -> dict[str, Any]:
 def _location(group: Group, report: Report) -> dict[str, Any]:
     uri = quote(file_of(group.shards[0], report), safe="/", errors="replace")
     physical = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
-    logical = [_logical(place) for place in group.worst_places(_MAX_PLACES)]
+    places = [_logical(place) for place in group.worst_places(_MAX_PLACES)]
+    # Places that differ only in what is said of them have one name, and the schema wants each name once.
+    logical = list({place["fullyQualifiedName"]: place for place in places}.values())
     return {"physicalLocation": physical} | ({"logicalLocations": logical} if logical else {})
 
 

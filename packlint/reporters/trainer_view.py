@@ -70,4 +70,6 @@ def _source_name(source: BoundarySource) -> str:
 def _spelled(value: Any) -> str:
     if isinstance(value, list):
         return ", else ".join(map(str, value)) or "nothing: causal attention over the whole pack"
+    if value is None:
+        return "not known"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -7,12 +7,17 @@
     masks.py        MaskHashes   hash of the loss mask of every pack
     lengths.py      Lengths      samples by length and row length; contexts
     work.py         PackWork     attention work and place of every pack
+    place_gaps.py   PlaceShares  targets by role and place in the pack; place_extremes.py shows samples
     contents.py     ShardContents  one hash of all packs in order, by shard
     figures.py      ShardFigures what a manifest declares, by shard; declared.py compares
+    composition.py  Composition  lengths, ids, categories, targets, positions; drift/ compares two of them
 
 Each has `merge`, which is associative and commutative; the instance made without arguments is its zero. What
 they and the rules compute with:
 
+    histogram.py    whole numbers, counted exactly; token_counts.py ids; shares.py categories; positions.py
+    distances.py    how far two histograms are apart, and how far chance takes them
+    plain.py        what a file says, read strictly; composition_file.py reads and writes compositions
     hashes.py       position-independent hashes of token runs
     packing.py      a lower bound on the packs that samples need
     blocks.py       blocks of a block-diagonal mask, in closed form

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from packlint.finding import Location
 from packlint.model.arrays import BoolArray, Int64Array
+from packlint.model.batch import PackBatch
+from packlint.summaries.hashes import hash_runs
 from packlint.summaries.places import MAX_PLACES
 
 __all__ = ["PackKeys", "Repeats"]
@@ -40,6 +42,11 @@ class Repeats:
 
     def __len__(self) -> int:
         return int(self.packs.size)
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all copies."""
+        return int(self.lengths.sum())
 
     @property
     def n_contents(self) -> int:
@@ -88,6 +95,13 @@ class PackKeys:
         rows = np.empty(hashes.size, _ROW)
         rows["hash"], rows["length"], rows["shard"], rows["pack"] = hashes, lengths, shard, packs
         self.chunks.append(rows)
+
+    def add_segments(self, batch: PackBatch, segments: Int64Array) -> None:
+        """Add some segments of a batch, by their place in it, as if each were a pack; in place."""
+        starts, stops = batch.segments.starts[segments], batch.segments.stops[segments]
+        numbers = batch.pack_numbers[batch.segments.packs[segments]]
+        hashes = hash_runs(batch.tokens, starts, stops)
+        self.add(hashes, stops - starts, batch.shard.index, numbers)
 
     def merge(self, other: PackKeys) -> PackKeys:
         """Return the packs of both."""

@@ -6,18 +6,22 @@ many turns only: packers put long samples first, and long chats have other masks
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from packlint.finding import Location
 from packlint.model.arrays import BoolArray, FloatArray, Int64Array
 from packlint.model.batch import PackBatch
 from packlint.model.edges import fragment_starts
 from packlint.model.recorded import sound_segments
+from packlint.model.role_counts import role_tokens
 from packlint.model.roles import Role, Roles
+from packlint.summaries.place_extremes import KEPT, PlaceExtremes
+from packlint.summaries.places import MAX_PLACES
 
-__all__ = ["PlaceGap", "PlaceShares", "large_gaps"]
+__all__ = ["PlaceGap", "PlaceShares", "gap_locations", "large_gaps"]
 
 _COMPARED = (Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL)
 _MAX_TURNS = 16
@@ -70,28 +74,36 @@ class PlaceShares:
         n_samples: `int64[role, turns, place]`, samples in which the role speaks; place 0 is the first.
         sums: `int64[role, turns, place]`, sum of their shares, in thousandths.
         squares: `int64[role, turns, place]`, sum of the squares of these.
+        extremes: the later samples with the most and the least targets of each role.
     """
 
     n_samples: Int64Array = field(default_factory=lambda: np.zeros(_SHAPE, np.int64))
     sums: Int64Array = field(default_factory=lambda: np.zeros(_SHAPE, np.int64))
     squares: Int64Array = field(default_factory=lambda: np.zeros(_SHAPE, np.int64))
+    extremes: PlaceExtremes = field(default_factory=PlaceExtremes)
 
     def add(self, batch: PackBatch, roles: Roles) -> None:
         """Add the samples of a batch, in place; those that may begin in the middle are left out."""
         n_turns = np.minimum(np.bincount(roles.turns.segments, minlength=batch.n_segments), _MAX_TURNS)
-        keys = n_turns * 2 + (batch.segment_numbers > 0)
-        n_tokens, n_targets = _by_role(batch, roles)
+        is_later = batch.segment_numbers > 0
+        n_tokens, n_targets = role_tokens(batch)[list(_COMPARED)], _targets_by_role(batch, roles)
         counted = (n_tokens > 0) & _whole(batch, roles)
-        shares = (_SHARE_STEPS * n_targets // np.maximum(n_tokens, 1))[counted]
-        places = (np.arange(len(_COMPARED))[:, None] * (2 * (_MAX_TURNS + 1)) + keys)[counted]
-        self.n_samples += _sum(places, np.ones(shares.size))
-        self.sums += _sum(places, shares)
-        self.squares += _sum(places, shares**2)
+        shares = _SHARE_STEPS * n_targets // np.maximum(n_tokens, 1)
+        rows = np.arange(len(_COMPARED))[:, None] * (2 * (_MAX_TURNS + 1))
+        places, counts = (rows + n_turns * 2 + is_later)[counted], shares[counted]
+        self.n_samples += _sum(places, np.ones(counts.size))
+        self.sums += _sum(places, counts)
+        self.squares += _sum(places, counts**2)
+        extremes = PlaceExtremes.of(batch, shares, n_tokens, n_targets, counted & is_later)
+        self.extremes = self.extremes.merge(extremes)
 
     def merge(self, other: PlaceShares) -> PlaceShares:
         """Return the sums of both."""
         return PlaceShares(
-            self.n_samples + other.n_samples, self.sums + other.sums, self.squares + other.squares
+            self.n_samples + other.n_samples,
+            self.sums + other.sums,
+            self.squares + other.squares,
+            self.extremes.merge(other.extremes),
         )
 
 
@@ -107,18 +119,15 @@ def _whole(batch: PackBatch, roles: Roles) -> BoolArray:
     return whole
 
 
-def _by_role(batch: PackBatch, roles: Roles) -> tuple[Int64Array, Int64Array]:
-    """Return `int64[role, segment]`, tokens and targets; runs of roles do not reach across segments."""
+def _targets_by_role(batch: PackBatch, roles: Roles) -> Int64Array:
+    """Return `int64[role, segment]`, targets among the tokens of each role; no run reaches over a segment."""
     text = np.flatnonzero((roles.codes >= _COMPARED[0]) & (roles.codes <= _COMPARED[-1]))
-    starts, stops = roles.starts[text], roles.stops[text]
+    starts = roles.starts[text]
     owners = np.searchsorted(batch.segments.starts, starts, side="right") - 1
     keys = (roles.codes[text] - np.int64(_COMPARED[0])) * batch.n_segments + owners
     shape = (len(_COMPARED), batch.n_segments)
-    n_tokens, n_targets = (
-        np.bincount(keys, amounts, minlength=shape[0] * shape[1]).astype(np.int64).reshape(shape)
-        for amounts in (stops - starts, batch.targets.count_within(starts, stops))
-    )
-    return n_tokens, n_targets
+    n_targets = np.bincount(keys, batch.targets.count_within(starts, roles.stops[text]), shape[0] * shape[1])
+    return n_targets.astype(np.int64).reshape(shape)
 
 
 def large_gaps(
@@ -132,6 +141,37 @@ def large_gaps(
         and abs(gap.fraction) >= min_fraction
         and gap.standard_errors >= min_standard_errors
     ]
+
+
+def gap_locations(
+    shares: PlaceShares, gaps: Sequence[PlaceGap], shards: Sequence[str]
+) -> tuple[Location, ...]:
+    """Return the later samples that are farthest from what first ones show, those of all gaps in turn.
+
+    Args:
+        shares: where the gaps were found.
+        gaps: the gaps.
+        shards: name of each shard.
+    """
+    by_gap = [
+        shares.extremes.worst(
+            _COMPARED.index(gap.role),
+            is_least=gap.fraction > 0,
+            name=gap.role.name.lower(),
+            shards=shards,
+        )
+        for gap in gaps
+    ]
+    found: dict[tuple[str, int, int], Location] = {}
+    for place in (places[rank] for rank in range(KEPT) for places in by_gap if rank < len(places)):
+        key = (place.shard, place.pack, place.segment)
+        if key in found:
+            known = found[key]
+            note = f"{known.note}; {place.note}"
+            found[key] = replace(known, amount=known.amount + place.amount, note=note)
+        elif len(found) < MAX_PLACES:
+            found[key] = place
+    return tuple(sorted(found.values(), key=lambda place: place.order))
 
 
 def _gaps(shares: PlaceShares) -> Iterator[PlaceGap]:

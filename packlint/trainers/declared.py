@@ -33,6 +33,8 @@ _ENUMS: Mapping[str, type[StrEnum]] = MappingProxyType(
     }
 )
 _COUNTS = ("extra_slots_per_pack", "extra_slots_per_segment")
+_OPEN = ("shuffles",)
+"""Flags that may be unknown: none says so, as leaving them out does."""
 _SOURCES = tuple(source for source in BoundarySource if source is not BoundarySource.REFERENCE)
 """What a trainer can read; it never sees the reference."""
 
@@ -67,6 +69,8 @@ def _value(key: str, value: object) -> object:
         return _member(key, value, tuple(_ENUMS[key]))
     if key in _COUNTS:
         return _count(key, value)
+    if key in _OPEN and value is None:
+        return None
     return _flag(key, value)
 
 

@@ -1,4 +1,9 @@
-"""Trainers that hand batches to a model of Hugging Face transformers by its own collators."""
+"""Trainers that hand batches to a model of Hugging Face transformers by its own collators.
+
+`shuffles`: `Trainer._get_train_sampler` draws rows at random (transformers/trainer.py @ 5.24.0; streamed data
+sets are read as they stand), which TRL and Unsloth inherit; open-instruct passes `shuffle=True`
+(open_instruct/finetune.py @ e6c3044aa). For batches as the model gets them the loop around it decides.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ HUGGING_FACE: tuple[TrainerContract, ...] = (
         reads_mask_columns=False,
         boundary_targets=BoundaryTargets.MASKED,
         reads_padding_segments=True,
+        shuffles=True,
         source=f"{_TRL} @ v1.7.0 to v1.9.0 and f2cd57710 (2026-07-24)",
     ),
     TrainerContract(
@@ -25,6 +31,7 @@ HUGGING_FACE: tuple[TrainerContract, ...] = (
         isolates_by=(BoundarySource.SEQ_LENS,),
         boundary_targets=BoundaryTargets.MASKED,
         reads_padding_segments=True,
+        shuffles=True,
         source=f"{_TRL} @ v0.24.0 to v1.6.0",
     ),
     TrainerContract(
@@ -32,6 +39,7 @@ HUGGING_FACE: tuple[TrainerContract, ...] = (
         title="TRL 0.20 to 0.23, packing bfd: mask columns honoured, boundary targets trained",
         isolates_by=(BoundarySource.SEQ_LENS,),
         reads_padding_segments=True,
+        shuffles=True,
         source=f"{_TRL} @ v0.20.0 to v0.23.0",
     ),
     TrainerContract(
@@ -39,12 +47,14 @@ HUGGING_FACE: tuple[TrainerContract, ...] = (
         title="TRL 0.19, packing ffd: boundaries in a position_ids column",
         isolates_by=(BoundarySource.POSITION_IDS,),
         reads_padding_segments=True,
+        shuffles=True,
         source=f"{_TRL} @ v0.19.0 and v0.19.1",
     ),
     TrainerContract(
         name="trl-wrapped",
         title="TRL, packing wrapped: one stream cut every max_length tokens, no isolation",
         cut_policy=CutPolicy.WINDOWS,
+        shuffles=True,
         source=f"{_TRL} @ v1.9.0",
     ),
     TrainerContract(
@@ -77,6 +87,7 @@ HUGGING_FACE: tuple[TrainerContract, ...] = (
         isolates_by=(BoundarySource.SEQ_LENS, BoundarySource.POSITION_IDS),
         boundary_targets=BoundaryTargets.MASKED,
         reads_padding_segments=True,
+        shuffles=True,
         source="unslothai/unsloth unsloth/utils/packing.py @ 015bdef0d9 (2026-08-22)",
     ),
     TrainerContract(
@@ -85,6 +96,7 @@ HUGGING_FACE: tuple[TrainerContract, ...] = (
         isolates_by=(BoundarySource.CU_SEQLENS, BoundarySource.ROWS),
         boundary_targets=BoundaryTargets.MASKED,
         packs_at_read=True,
+        shuffles=True,
         source="allenai/open-instruct open_instruct/padding_free_collator.py @ e6c3044aa (2026-08-20)",
     ),
 )

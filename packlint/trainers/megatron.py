@@ -1,4 +1,10 @@
-"""Trainers that read Megatron's indexed datasets or were made from Megatron-LM."""
+"""Trainers that read Megatron's indexed datasets or were made from Megatron-LM.
+
+`shuffles`: GPTDataset maps samples through a shuffled index (megatron/core/datasets/gpt_dataset.py), as does
+NeoX (megatron/data/gpt2_dataset.py); Megatron-Bridge shuffles each epoch (data/packing/gpt_sft.py);
+SFTDataset keeps the order of its rows, as does `single`, the default sampler
+(training/datasets/data_samplers.py).
+"""
 
 from __future__ import annotations
 
@@ -43,6 +49,7 @@ def megatron(
         cut_policy=CutPolicy.WINDOWS,
         scans_for_end_token=any(chosen),
         is_stream=True,
+        shuffles=True,
         source=_GPT_DATASET,
     )
 
@@ -62,6 +69,7 @@ MEGATRON: tuple[TrainerContract, ...] = (
         reads_loss=False,
         cut_policy=CutPolicy.WINDOWS,
         is_stream=True,
+        shuffles=True,
         source=_GPT_DATASET,
     ),
     TrainerContract(
@@ -70,6 +78,7 @@ MEGATRON: tuple[TrainerContract, ...] = (
         isolates_by=(BoundarySource.CU_SEQLENS,),
         label_alignment=LabelAlignment.PRESHIFTED,
         masks_padding_by_id=True,
+        shuffles=False,
         source="NVIDIA/Megatron-LM megatron/training/datasets/sft_dataset.py @ d98e8a64dd (2026-08-22)",
     ),
     TrainerContract(
@@ -80,6 +89,7 @@ MEGATRON: tuple[TrainerContract, ...] = (
         boundary_targets=BoundaryTargets.IMPOSSIBLE,
         reads_padding_segments=True,
         extra_slots_per_segment=1,
+        shuffles=True,
         source="NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/data/packing/gpt_sft.py"
         " @ 067f987df (2026-08-22)",
     ),
@@ -89,6 +99,7 @@ MEGATRON: tuple[TrainerContract, ...] = (
         label_alignment=LabelAlignment.UNSHIFTED,
         cut_policy=CutPolicy.WINDOWS,
         is_stream=True,
+        shuffles=True,
         source="EleutherAI/gpt-neox megatron/{training,utils}.py, megatron/data/gpt2_dataset.py"
         " @ ea7aefd8 (2026-05-19)",
     ),

@@ -1,4 +1,19 @@
-"""Pretraining programs: streams of documents, and the JAX family's segment ids."""
+"""Pretraining programs: streams of documents, and the JAX family's segment ids.
+
+`shuffles` was read at the same commits:
+
+    olmo-core          data/data_loader.py          random unless `shuffle` is false
+    litgpt             litgpt/data/lit_data.py      chunks, and blocks inside a chunk
+    nanogpt            train.py                     windows at random places
+    llm-c              llmc/dataloader.h            shards, and windows inside a shard
+    fms-fsdp           utils/dataset_utils.py       files, and documents inside a file
+    fairseq            tasks/language_modeling.py, fairseq_cli/train.py
+    modded-nanogpt     train_gpt.py                 files in the order of their names
+    automodel-nanogpt  llm/nanogpt_dataset.py       files in the order of their names
+
+LLM Foundry (false in code, true in its recipes), nanotron, torchtitan, MaxText, Grain, seqio and Levanter do
+as their configuration says.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +42,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         scans_for_end_token=True,
         reads_padding_segments=True,
         is_stream=True,
+        shuffles=True,
         source=_OLMO,
     ),
     TrainerContract(
@@ -36,6 +52,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         boundary_token=BoundaryToken.END,
         scans_for_end_token=True,
         is_stream=True,
+        shuffles=True,
         source=_OLMO,
     ),
     TrainerContract(
@@ -92,6 +109,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         cut_policy=CutPolicy.WINDOWS,
         extra_slots_per_pack=1,
         is_stream=True,
+        shuffles=True,
         source="Lightning-AI/litgpt litgpt/pretrain.py, litgpt/data/lit_data.py @ 26857050 (2026-06-29)",
     ),
     TrainerContract(
@@ -101,6 +119,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         cut_policy=CutPolicy.WINDOWS,
         boundary_token=BoundaryToken.END,
         is_stream=True,
+        shuffles=True,
         source="karpathy/nanoGPT train.py, data/openwebtext/prepare.py @ 3adf61e1 (2025-11-12)",
     ),
     TrainerContract(
@@ -110,6 +129,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         cut_policy=CutPolicy.WINDOWS,
         boundary_token=BoundaryToken.BEGIN,
         is_stream=True,
+        shuffles=True,
         source="karpathy/llm.c llmc/dataloader.h, dev/data/data_common.py @ f1e2ace",
     ),
     TrainerContract(
@@ -120,6 +140,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         boundary_token=BoundaryToken.BEGIN,
         extra_slots_per_pack=1,
         is_stream=True,
+        shuffles=False,
         source="NVIDIA-NeMo/Automodel nemo_automodel/components/datasets/llm/nanogpt_dataset.py @ 36044ad3d",
     ),
     TrainerContract(
@@ -130,6 +151,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         cut_policy=CutPolicy.FRAGMENTS,
         boundary_token=BoundaryToken.BEGIN,
         is_stream=True,
+        shuffles=False,
         source="KellerJordan/modded-nanogpt train_gpt.py, data/fineweb.py @ f411b3d3 (2026-08-01)",
     ),
     TrainerContract(
@@ -140,6 +162,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         boundary_token=BoundaryToken.LOADER,
         extra_slots_per_pack=1,
         is_stream=True,
+        shuffles=True,
         source="foundation-model-stack/fms-fsdp fms_fsdp/utils/{dataset_utils,dataloader_utils}.py"
         " @ 5a296af (2025-07-10)",
     ),
@@ -149,6 +172,7 @@ _STREAMS: tuple[TrainerContract, ...] = (
         reads_loss=False,
         cut_policy=CutPolicy.WINDOWS,
         is_stream=True,
+        shuffles=True,
         source="facebookresearch/fairseq fairseq/data/{token_block_dataset,indexed_dataset}.py"
         " @ 3d262bb2 (2025-09-30)",
     ),

@@ -3,7 +3,10 @@
     python -m tests.benchmarks parquet     40 M tokens, zstd, four columns: lint / decode
     python -m tests.benchmarks megatron    200 M tokens, memory-mapped: lint / numpy.sum
     python -m tests.benchmarks memory      peak memory of `packlint check` on both
-    python -m tests.benchmarks roles       who speaks in packed chats, beside the decode of the same rows
+    python -m tests.benchmarks roles       17 M tokens of packed chats: who speaks, and lint / decode
+    python -m tests.benchmarks drift       two sets of 5 M lengths; observation of packs / decode
+    python -m tests.benchmarks matching    a million samples against their packs: time / decode, and memory
+    python -m tests.benchmarks reports     all formats: no findings, and 100,000 of them
 
 Data are made once, under `--dir`.
 """
@@ -15,7 +18,6 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,11 +28,15 @@ from packlint.config import RunConfig, parse_config
 from packlint.engine.plan import plan_shards
 from packlint.engine.scan import ShardPlan, scan_part
 from packlint.readers import open_shards
-from packlint.readers.shard import BLOCK_TOKENS, Part, Settings
+from packlint.readers.shard import Part, Settings
 from packlint.registry import load_rules
 from packlint.rule import Rule
 from tests.benchmarks.chat import roles
 from tests.benchmarks.data import VOCABULARY, megatron_pair, packed_parquet
+from tests.benchmarks.drift import drift
+from tests.benchmarks.matching import matching
+from tests.benchmarks.reports import reports
+from tests.benchmarks.timing import cpu_seconds, drain, quartiles
 
 SPEC = {"vocab_size": VOCABULARY, "eos_ids": [2], "bos_id": 1, "pad_id": 0}
 
@@ -38,14 +44,16 @@ SPEC = {"vocab_size": VOCABULARY, "eos_ids": [2], "bos_id": 1, "pad_id": 0}
 def main() -> None:
     """Run the benchmarks that were asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("what", choices=["parquet", "megatron", "memory", "rules", "roles"])
+    parser.add_argument(
+        "what", choices=["parquet", "megatron", "memory", "rules", "roles", "drift", "matching", "reports"]
+    )
     parser.add_argument("--dir", type=Path, default=Path("/tmp/packlint-benchmarks"))
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     options.dir.mkdir(parents=True, exist_ok=True)
-    {"parquet": parquet, "megatron": megatron, "memory": memory, "rules": by_rule, "roles": roles}[
-        options.what
-    ](options.dir, options.rounds)
+    benchmarks = {"parquet": parquet, "megatron": megatron, "memory": memory, "rules": by_rule}
+    benchmarks |= {"roles": roles, "drift": drift, "matching": matching, "reports": reports}
+    benchmarks[options.what](options.dir, options.rounds)
 
 
 def settings(profile: str, trainer: str, **spec: int) -> RunConfig:
@@ -71,15 +79,8 @@ def parquet(folder: Path, rounds: int) -> None:
             decode = cpu_seconds(partial(drain, plan, part))
             ratios.append(cpu_seconds(partial(scan_part, plan, part, rules)) / decode)
     n_tokens = sum(part.n_rows for part in plan.shard.parts()) * 4096
-    low, middle, high = statistics.quantiles(ratios, n=4)
     print(f"parquet: {n_tokens / 1e6:.1f} M tokens, {len(rules)} rules, {len(ratios)} pairs of CPU times")
-    print(f"lint / decode: median {middle:.3f}, quartiles {low:.3f} to {high:.3f}")
-
-
-def drain(plan: ShardPlan, part: Part) -> None:
-    """Decode the same columns at the same batch size and do nothing with them."""
-    for _ in plan.shard.rows(part, plan.roles, BLOCK_TOKENS):
-        pass
+    print(f"lint / decode: {quartiles(ratios)}")
 
 
 def drain_all(plan: ShardPlan, parts: Sequence[Part]) -> None:
@@ -151,13 +152,6 @@ def memory(folder: Path, rounds: int) -> None:
         print(
             f"{path.name}: {path.stat().st_size / 1e6:.0f} MB index or file, peak {peak / 1024:.0f} MB{note}"
         )
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """Return the CPU time of a call."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 if __name__ == "__main__":

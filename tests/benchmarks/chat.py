@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,17 @@ import pyarrow.parquet as pq
 from packlint.chat.declared import find_chat
 from packlint.config import parse_config
 from packlint.engine.plan import plan_shards
-from packlint.engine.scan import ShardPlan
+from packlint.engine.scan import ShardPlan, scan_part
+from packlint.finding import Hits, Severity
 from packlint.model.batch import PackBatch
+from packlint.model.markers import end_of_turn_spec
+from packlint.model.needs import Need
 from packlint.readers import open_shards
 from packlint.readers.canonical import build
 from packlint.readers.shard import BLOCK_TOKENS, Part, Settings
+from packlint.registry import load_rules
+from packlint.rule import PackRule, Rule, RuleMeta, Totals
+from tests.benchmarks.timing import cpu_seconds, drain, quartiles
 
 __all__ = ["roles"]
 
@@ -30,19 +38,62 @@ _MEDIAN_TURN, _SPREAD = 150, 0.9
 """Tokens per turn: about what public chat sets have with a vocabulary of 150 thousand."""
 
 
+class WhoSpeaks(PackRule):
+    """Ask for roles and expected targets, and for nothing else."""
+
+    meta = RuleMeta(code="XXX001", name="who-speaks", severity=Severity.INFO, since="0.0.0")
+
+    def check(self, batch: PackBatch) -> Hits:
+        """Return no hits."""
+        assert batch.roles is not None
+        assert batch.expected is not None
+        return Hits.none()
+
+    def message(self, totals: Totals) -> str:
+        """Say nothing, as nothing is found."""
+        return ""
+
+
 def roles(folder: Path, rounds: int) -> None:
-    """Time roles and expected targets beside the bare decode of the same row groups."""
-    path = _packed_chats(folder)
+    """Time what it costs to know who speaks: by itself, and as a part of lint / decode."""
+    plan = _plan(_packed_chats(folder))
+    _print_costs(plan, rounds)
+    every = load_rules()
+    without = [rule for rule in every if Need.ROLES not in rule.meta.needs]
+    rule_sets: dict[str, Sequence[Rule]] = {
+        "without roles": without,
+        "roles and expected targets asked for": [*without, WhoSpeaks()],
+        "all rules": every,
+    }
+    ratios: dict[str, list[float]] = {title: [] for title in rule_sets}
+    for part in list(plan.shard.parts()) * rounds:
+        decode = cpu_seconds(partial(drain, plan, part))
+        for title, rules in rule_sets.items():
+            ratios[title].append(cpu_seconds(partial(scan_part, plan, part, rules)) / decode)
+    for title, rules in rule_sets.items():
+        print(f"lint / decode, {title} ({len(rules)} rules): {quartiles(ratios[title])}")
+
+
+def _plan(path: Path) -> ShardPlan:
     markers = {name: [_START, name_id] for name, name_id in _NAMES.items()}
     config = parse_config(
         {
             "profile": {"extends": "sft", "targets": "assistant"},
             "trainer": "torchtune",
-            "chat": {"markers": {**markers, "end": [_END], "separator": [_NEWLINE]}},
+            "spec": {"max_seq_len": _PACK, "vocab_size": _VOCABULARY, "pad_id": 0},
+            "chat": {
+                "markers": {**markers, "end": [_END], "separator": [_NEWLINE]},
+                "separator_is_due": True,
+            },
         }
     )
-    shards, _ = open_shards([str(path)], Settings())
-    plan = plan_shards(shards, config, config.spec, find_chat(config.chat, None)[0]).shards[0]
+    chat = find_chat(config.chat, None)[0]
+    declared = config.spec.or_else(end_of_turn_spec(chat))
+    shards, _ = open_shards([str(path)], Settings(max_seq_len=_PACK))
+    return plan_shards(shards, config, declared, chat).shards[0]
+
+
+def _print_costs(plan: ShardPlan, rounds: int) -> None:
     decode, found, wanted, turns = [], [], [], 0
     for part in list(plan.shard.parts()) * rounds:
         start = time.process_time()

@@ -78,7 +78,10 @@ def test_a_template_that_the_vocabulary_cannot_write(tmp_path: Path) -> None:
     chat, why = detect(load_tokenizer(save("gemma", "byte-level", tmp_path, TEMPLATES["chatml"])))
 
     assert chat is None
-    assert why == "not chatml: <|im_start|>user is no token of its own in this vocabulary"
+    assert why == (
+        "not chatml: <|im_start|>user is no token of its own in this vocabulary;"
+        " give [chat] format or [chat] markers"
+    )
 
 
 def test_a_template_in_a_file_of_its_own_wins(tmp_path: Path) -> None:

@@ -232,6 +232,7 @@ def test_progress_only_for_someone_who_looks(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     assert progress.wants_progress(quiet=False)
     assert not progress.wants_progress(quiet=True)
     monkeypatch.setenv("CI", "true")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from packlint.model.expected import Expected, expected_targets
-from packlint.model.markers import TrainOn
+from packlint.model.markers import Effect, Marker, Tail, TrainOn
 from packlint.model.roles import Roles
 from packlint.model.spans import Spans
 from packlint.model.spec import TargetPolicy
-from tests.model.test_turns import AST, CALL, END, EOS, NAME, SEP, THINK, UNTHINK, USR, scan
+from tests.model.test_turns import AST, CALL, CHANNELS, CHAT, END, EOS, NAME, SEP, THINK, UNTHINK, USR, scan
 
 ROUND = [USR, NAME, 30, END, AST, NAME, 40, 41, END, SEP]
 TWO = ROUND + ROUND
@@ -103,3 +105,36 @@ def test_nothing_is_said_of_tokens_whose_speaker_is_unknown() -> None:
 
 def test_an_empty_answer_has_an_end() -> None:
     assert judge([AST, NAME, END], "assistant") == "..w"
+
+
+def test_an_empty_answer_has_an_end_whatever_parts_others_have() -> None:
+    roles = scan([AST, NAME, END, AST, NAME, THINK, 50, UNTHINK, END, AST, NAME, 40, END])
+
+    assert ask(roles, "assistant").ends.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("policy", ["assistant", "completion"])
+def test_what_the_speaker_writes_of_a_header_may_be_learnt(policy: str) -> None:
+    """Harmony: the channel."""
+    roles = scan([USR, NAME, 30, 70, 60, 61, 71, 40, END], chat=CHANNELS)
+
+    assert marks(ask(roles, policy), 9) == "....aaaww"
+
+
+def test_where_the_next_header_ends_an_answer_its_first_token_is_wanted() -> None:
+    roles = scan([AST, NAME, 40, USR, NAME, 30, AST, NAME, 41], chat=replace(CHAT, ends_at_next_header=True))
+
+    assert marks(ask(roles, "assistant"), 9) == "..ww....w"
+
+
+def test_an_end_marker_of_two_tokens_is_wanted_whole() -> None:
+    end = Marker(ids=(60, 61), effect=Effect.CLOSE, tail=Tail((SEP,)))
+    roles = scan([AST, NAME, 40, 60, 61, SEP, 30], chat=replace(CHAT, markers=(*CHAT.markers, end)))
+
+    assert marks(ask(roles, "assistant"), 7) == "..wwwaa"
+
+
+def test_under_completion_all_that_the_first_speaker_writes_may_be_learnt() -> None:
+    ids = [USR, NAME, 30, END, 70, 60, 71, 40, END, USR, NAME, 31, END, 70, 61, 71, 41, END]
+
+    assert marks(ask(scan(ids, chat=CHANNELS), "completion"), 18) == "....." + "a" * 11 + "ww"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packlint.model.markers import ChatMarkers, Effect, Marker, Tail
+from packlint.model.markers import ChatMarkers, Effect, Marker, Place, Tail
 from packlint.model.needs import Need, missing
 from packlint.model.roles import Part, Role, Roles
 from packlint.model.turns import find_roles
@@ -43,6 +43,14 @@ MARKERS = (
     Marker(ids=(UNTOOL,), effect=Effect.PART, own_role=Role.TEMPLATE, within=HEARD),
 )
 CHAT = ChatMarkers(name="toy", markers=MARKERS, end_of_turn_ids=(END, CALL)).with_text_ends((EOS,), BOS)
+CHANNELS = replace(
+    CHAT,
+    markers=(
+        *CHAT.markers,
+        Marker(ids=(70,), effect=Effect.OPEN, role=Role.ASSISTANT, header_goes_on=True),
+        Marker(ids=(71,), effect=Effect.PART, own_role=Role.TEMPLATE, within=MINE, ends_header=True),
+    ),
+)
 
 
 def scan(ids: list[int], lengths: list[int] | None = None, chat: ChatMarkers = CHAT) -> Roles:
@@ -228,6 +236,60 @@ def test_a_marker_may_begin_with_what_belongs_to_the_one_before_if_it_follows() 
     assert found.turns.separator_stops.tolist()[0] == 4
 
 
+def test_a_second_end_marker_counts_right_behind_the_first_only() -> None:
+    behind, later = scan([AST, NAME, 40, END, EOS, 30]), scan([AST, NAME, 40, END, 30, EOS])
+
+    assert (behind.turns.separators.tolist(), behind.turns.separator_stops.tolist()) == ([4], [5])
+    assert (later.turns.separators.tolist(), later.turns.separator_stops.tolist()) == ([4], [4])
+
+
+@pytest.mark.parametrize("longer_first", [True, False])
+def test_of_two_markers_at_one_place_the_longer_counts(longer_first: bool) -> None:
+    """Whichever ids they are searched by."""
+    short = Marker(ids=(50,), effect=Effect.OPEN, role=Role.USER)
+    long = Marker(ids=(50, 60 if longer_first else 40), effect=Effect.OPEN, role=Role.SYSTEM, anchor=1)
+    chat = replace(CHAT, markers=(*CHAT.markers, short, long))
+    found = scan([50, long.ids[1], 30, 50, 31], chat=chat)
+
+    assert found.turns.roles.tolist() == [Role.SYSTEM, Role.USER]
+    assert found.turns.starts.tolist() == [2, 4]
+
+
+def test_where_a_marker_of_text_begins_a_line() -> None:
+    """At a segment's start, behind a line end, right behind another marker; not in the midst of a text."""
+    header = Marker(ids=(50,), effect=Effect.OPEN, role=Role.USER, place=Place.LINE)
+    chat = replace(CHAT, markers=(*CHAT.markers, header), line_end_ids=(31,))
+
+    for ids, headers in (([50, 30], [0]), ([END, 50, 30], [1]), ([31, 50], [1]), ([30, 50], [])):
+        assert scan(ids, chat=chat).turns.headers.tolist() == headers
+
+
+def test_a_user_who_speaks_again_in_another_segment_does_not_repeat() -> None:
+    """Plain text formats: a second header of the user is what the user said, but not in another sample."""
+    header = Marker(ids=(50,), effect=Effect.OPEN, role=Role.USER, place=Place.TURN)
+    chat = replace(CHAT, markers=(*CHAT.markers, header))
+
+    assert scan([50, 30, 50, 31], chat=chat).turns.headers.tolist() == [0]
+    assert scan([50, 30, 50, 31], [2, 2], chat).turns.headers.tolist() == [0, 2]
+
+
+def test_a_tail_of_two_tokens_does_not_reach_over_the_edge_of_a_segment() -> None:
+    end = Marker(ids=(50,), effect=Effect.CLOSE, tail=Tail((), ((SEP, SEP),)))
+    chat = replace(CHAT, markers=(*CHAT.markers, end))
+
+    assert scan([AST, NAME, 40, 50, SEP, SEP], chat=chat).turns.separator_stops.tolist() == [6]
+    assert scan([AST, NAME, 40, 50, SEP, SEP], [5, 1], chat).turns.separator_stops.tolist() == [4]
+
+
+def test_a_header_that_goes_on_is_template_until_it_ends() -> None:
+    """Harmony: the speaker writes the channel, so that a prompt ends before it."""
+    found = scan([70, 60, 61, 71, 40, END, 70, 60, END], chat=CHANNELS)
+
+    assert found.per_token().tolist() == [5, 5, 5, 5, 3, 5, 5, 5, 5]
+    assert found.turns.header_stops.tolist() == [1, 7]
+    assert found.turns.starts.tolist() == [4, 8]
+
+
 def test_last_answers_and_answers_after_the_last_user() -> None:
     u, a = [USR, NAME, 30, END], [AST, NAME, 40, END]
     answers = scan([*u, *a, *u, *a, *a, *u, *a], [20, 8]).answers
@@ -280,3 +342,10 @@ def test_without_a_chat_format_nobody_can_tell() -> None:
     assert batch.roles is None
     assert batch.expected is None
     assert missing(batch, Need.ROLES) == "roles: no chat format is known; give --tokenizer or [chat]"
+
+
+def test_why_no_chat_format_is_known_is_said() -> None:
+    batch = make_batch({"input_ids": [[30, 31]]})
+    told = replace(batch, shard=replace(batch.shard, no_chat="[chat] format = none"))
+
+    assert missing(told, Need.ROLES) == "roles: no chat format is known: [chat] format = none"

@@ -226,6 +226,24 @@ def test_no_token_ids() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        "prompt_input_ids chosen_input_ids rejected_input_ids",
+        "chosen_input_ids chosen_labels rejected_input_ids rejected_labels",
+        "prompt_ids chosen_ids rejected_ids",
+        "input_ids_chosen input_ids_rejected",
+    ],
+)
+def test_a_preference_pair_in_columns_of_its_own(names: str) -> None:
+    with pytest.raises(UnreadableError, match="hold a preference pair in one row, which is no packed data"):
+        detect_layout(_kinds(names), renamed={})
+
+    chosen = next(name for name in names.split() if "chosen" in name)
+    layout = detect_layout(_kinds(names), renamed={"input_ids": chosen})
+    assert layout.columns == {Role.INPUT_IDS: chosen}
+
+
 def test_known_column_that_holds_something_else() -> None:
     kinds = _kinds("input_ids") | {"labels": ColumnKind(Element.STRING)}
     with pytest.raises(UnreadableError, match="column labels holds lists of strings, which cannot be labels"):

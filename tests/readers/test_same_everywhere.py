@@ -111,7 +111,9 @@ def said(report: Report) -> dict[str, Any]:
     ]
     leaks = next(rule.measured for rule in report.rules if rule.code == "ISO001")
     numbers = {key: leaks[key] for key in ("leaked_pairs", "allowed_pairs", "exposed_tokens")}
-    return {"findings": findings, "measures": report.measures, "leaks": numbers}
+    # The bound follows from max_seq_len, which is another one where windows hold an extra token.
+    measures = {name: value for name, value in report.measures.items() if name != "gap_fraction"}
+    return {"findings": findings, "measures": measures, "leaks": numbers}
 
 
 @pytest.mark.parametrize("form", WRITERS)

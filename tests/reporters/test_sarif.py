@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from packlint.finding import Location
 from packlint.reporters import sarif
 from packlint.reporters.presentation import Presentation
 from packlint.reporters.sarif import render
@@ -42,6 +43,19 @@ def run_of(report: Any, presentation: Presentation = SHOWN) -> dict[str, Any]:
 @pytest.mark.parametrize("presentation", [SHOWN, Presentation()], ids=["pages", "no-pages"])
 def test_valid(report: Any, presentation: Presentation) -> None:
     VALIDATOR.validate(json.loads(render(report, presentation)))
+
+
+def test_places_of_one_name_are_named_once() -> None:
+    report = mixed_report()
+    places = tuple(Location(shard="m.json", pack=-1, note=note) for note in ("n_packs 2", "n_tokens 3"))
+    report = replace(report, findings=(replace(report.findings[0], locations=places),))
+
+    VALIDATOR.validate(json.loads(render(report, SHOWN)))
+    (result,) = run_of(report)["results"]
+    assert [name["fullyQualifiedName"] for name in result["locations"][0]["logicalLocations"]] == [
+        "m.json/-/-/-"
+    ]
+    assert [place["note"] for place in result["properties"]["places"]] == ["n_packs 2", "n_tokens 3"]
 
 
 def test_one_result_per_rule_and_shard() -> None:

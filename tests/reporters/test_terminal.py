@@ -140,3 +140,17 @@ def test_a_place_longer_than_its_context_is_cut() -> None:
     cut: Report = replace(report, findings=(replace(finding, locations=(place,)),))
 
     assert "… 5 6 7 8 9 10 [0 0 0 0 11 12 …]" in render(cut, PLAIN)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_the_worst_shards_come_first(quiet: bool) -> None:
+    shards = [f"{letter}.parquet" for letter in "abcdefgh"]
+    found = next(f for f in mixed_report().findings if f.code == "TGT001")
+    sizes = dict(zip(shards, (3, 1, 4, 1, 5, 9, 2, 6), strict=True))
+    findings = tuple(replace(found, shard=s, n_tokens=n, locations=()) for s, n in sizes.items())
+    text = render(replace(mixed_report(), findings=findings, inputs=()), replace(PLAIN, quiet=quiet))
+
+    told = [line.strip() for line in text.splitlines() if ".parquet" in line]
+    shown = [next(shard for shard in shards if shard in line) for line in told]
+    assert shown[:4] == ["f.parquet", "h.parquet", "e.parquet", "c.parquet"]
+    assert quiet or shown == shown[:4]

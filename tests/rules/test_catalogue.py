@@ -21,13 +21,23 @@ from packlint.engine.tally import ShardResult
 from packlint.finding import Severity
 from packlint.model.needs import Need, missing
 from packlint.registry import families, find_profile, find_rule, load_rules, profile_names, rule_modules
-from packlint.rule import DatasetRule, PackRule, ReaderRule, Rule, Totals, documentation
-from packlint.testing import judge_example, make_batch
+from packlint.report import Report
+from packlint.rule import (
+    DatasetRule,
+    DriftRule,
+    PackRule,
+    ReaderRule,
+    ReferenceRule,
+    Rule,
+    Totals,
+    documentation,
+)
+from packlint.testing import judge_drift, judge_example, lint, make_batch
 from packlint_rules.catalogue import FAMILIES, PACKAGE, RULES
 
 RULES_DIR = Path(packlint_rules.__file__).parent
 TESTS_DIR = Path(__file__).parent
-MAX_LINES = 100
+MAX_LINES = 110
 HEADINGS = ["What it checks", "Why it matters", "How to fix", "Limits", "Sources"]
 
 NAMES = {
@@ -72,12 +82,20 @@ NAMES = {
     "SPC006": "pad-is-end-token",
     "SPC007": "broken-turns",
     "SPC008": "special-token-as-text",
+    "SPC009": "invented-end-token",
     "SPC010": "foreign-rendering",
     "TOK001": "id-outside-vocabulary",
     "TOK002": "wrapped-ids",
+    "TOK003": "foreign-tokenizer",
     "TOK004": "runaway-repetition",
+    "SMP001": "lost-sample",
+    "SMP002": "repeated-sample",
+    "SMP003": "truncated-sample",
+    "SMP004": "split-sample",
+    "SMP005": "altered-sample",
     "SMP006": "unrecoverable-sample",
     "SMP007": "repeated-pack",
+    "SMP008": "unbalanced-tokens",
     "SMP009": "broken-pair",
     "FIL001": "padding-waste",
     "FIL002": "loose-packing",
@@ -88,9 +106,20 @@ NAMES = {
     "FIL007": "unpacked-rows",
     "CTX001": "stitched-long-context",
     "CTX002": "short-samples-only",
+    "DRF001": "category-drift",
+    "DRF002": "length-drift",
+    "DRF003": "token-drift",
+    "DRF004": "vanished-category",
+    "DRF005": "loss-weight-drift",
+    "DRF006": "position-drift",
+    "ORD001": "homogeneous-batches",
+    "ORD002": "length-sorted-order",
+    "ORD003": "shard-skew",
+    "ORD004": "related-neighbours",
     "MAN001": "missing-manifest",
     "MAN002": "undeclared-field",
     "MAN003": "false-declaration",
+    "EXP001": "failed-expectation",
     "SHD001": "unreadable-shard",
     "SHD002": "ragged-columns",
     "SHD003": "empty-shard",
@@ -102,6 +131,9 @@ NAMES = {
 
 STEMS = {stem[:6].upper(): stem for stem in RULES}
 all_codes = pytest.mark.parametrize("code", sorted(NAMES))
+
+
+KINDS = (PackRule, DatasetRule, ReaderRule, ReferenceRule, DriftRule)
 
 
 def path_of(code: str) -> Path:
@@ -197,7 +229,7 @@ def test_reasons_and_remedies_are_one_line(code: str) -> None:
 def test_kind_and_needs(code: str) -> None:
     rule = find_rule(code)
 
-    assert sum(issubclass(rule, kind) for kind in (PackRule, DatasetRule, ReaderRule)) == 1
+    assert sum(issubclass(rule, kind) for kind in KINDS) == 1
     assert not inspect.isabstract(rule)
     assert all(isinstance(need, Need) for need in rule.meta.needs)
     assert len(set(rule.meta.needs)) == len(rule.meta.needs)
@@ -254,9 +286,15 @@ def test_good_has_no_error(code: str, number: int) -> None:
         for other in pack_rules()
     }
     assert {c: places for c, places in found.items() if c == code or severity[c] == Severity.ERROR} == {}
+    if issubclass(rule, ReferenceRule):
+        report = lint(rule.good[number])
+        assert [f.message for f in report.findings if f.code == code] == []
+        assert status_of(report, code) == "clean"
     if issubclass(rule, DatasetRule):
         assert [reason for need in rule.meta.needs if (reason := missing(batch, need))] == []
         assert judge_example(rule, rule.good[number]) == []
+    if issubclass(rule, DriftRule):
+        assert judge_drift(rule, rule.good[number]) == []
 
 
 @pytest.mark.parametrize(("code", "number"), examples("bad"))
@@ -265,8 +303,14 @@ def test_bad_is_found_by_its_own_rule_and_worded_in_one_line(code: str, number: 
     batch = make_batch(rule.bad[number])
     assert [reason for need in rule.meta.needs if (reason := missing(batch, need))] == []
 
-    if isinstance(rule, DatasetRule):
+    if isinstance(rule, ReferenceRule) or ("reference" in rule.bad[number] and isinstance(rule, DatasetRule)):
+        report = lint(rule.bad[number])
+        assert report.internal_errors == ()
+        lines = [finding.message for finding in report.findings if finding.code == code]
+    elif isinstance(rule, DatasetRule):
         lines = [judgement.message for judgement in judge_example(rule, rule.bad[number])]
+    elif isinstance(rule, DriftRule):
+        lines = [judgement.message for judgement in judge_drift(rule, rule.bad[number])]
     else:
         assert isinstance(rule, PackRule)
         result = ShardResult()
@@ -279,6 +323,10 @@ def test_bad_is_found_by_its_own_rule_and_worded_in_one_line(code: str, number: 
         assert line == line.strip() != ""
         assert "\n" not in line
         assert not line.endswith(".")
+
+
+def status_of(report: Report, code: str) -> str:
+    return next(entry.status.value for entry in report.rules if entry.code == code)
 
 
 def totals_of(result: ShardResult, code: str, shard: Any) -> Totals:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packlint.model.arrays import IntArray
-from packlint.summaries import hashes
+from packlint.summaries import polynomials
 from packlint.summaries.hashes import hash_packs, hash_runs
 
 _WORD = 1 << 64
@@ -59,16 +59,16 @@ def test_blocks_do_not_show(case: tuple[list[int], list[int]]) -> None:
     tokens, places = case
     array, starts, stops = np.array(tokens, np.int64), np.array(places[:-1]), np.array(places[1:])
     expected = hash_runs(array, starts, stops)
-    whole = hashes._BLOCK
+    whole = polynomials._BLOCK
     try:
         for block in (1, 3, 8):
-            hashes._BLOCK = block
-            hashes._table.cache_clear()
+            polynomials._BLOCK = block
+            polynomials._table.cache_clear()
 
             assert hash_runs(array, starts, stops).tolist() == expected.tolist()
     finally:
-        hashes._BLOCK = whole
-        hashes._table.cache_clear()
+        polynomials._BLOCK = whole
+        polynomials._table.cache_clear()
 
 
 def test_long_tokens_cross_real_blocks() -> None:

@@ -18,6 +18,8 @@ from packlint.summaries.ids import IdRange, IdRanges
 from packlint.summaries.lengths import Lengths
 from packlint.summaries.masks import MaskHashes
 from packlint.summaries.packs import PackKeys
+from packlint.summaries.place_extremes import KEPT, PlaceExtremes
+from packlint.summaries.place_gaps import PlaceShares
 from packlint.summaries.rows import Rows
 from packlint.summaries.work import PackWork
 
@@ -87,6 +89,17 @@ def _figures(draw: st.DrawFn) -> ShardFigures:
     return ShardFigures(counts, {i: (draw(_SMALL), draw(_SMALL) + 3) for i in counts}, draw(_CONTENTS))
 
 
+@st.composite
+def _place_shares(draw: st.DrawFn) -> PlaceShares:
+    shares = PlaceShares()
+    for sums in (shares.n_samples, shares.sums, shares.squares):
+        sums[draw(_SMALL), draw(_SMALL), draw(st.integers(0, 1))] += draw(st.integers(0, 9))
+    found = draw(st.lists(st.tuples(*[_SMALL] * 6), max_size=3 * KEPT))
+    rows = [(group, share, n, n, *place, 0, n) for group, share, n, *place in found]
+    shares.extremes = PlaceExtremes().merge(PlaceExtremes(np.array(rows, np.int64).reshape(-1, 9)))
+    return shares
+
+
 SUMMARIES: dict[str, tuple[type[Any], st.SearchStrategy[Any]]] = {
     "ShardCounts": (ShardCounts, st.dictionaries(_SMALL, _COUNTS, max_size=3).map(ShardCounts)),
     "IdRanges": (IdRanges, st.dictionaries(_SMALL, _RANGES, max_size=3).map(IdRanges)),
@@ -95,6 +108,7 @@ SUMMARIES: dict[str, tuple[type[Any], st.SearchStrategy[Any]]] = {
     "Rows": (Rows, _rows()),
     "Lengths": (Lengths, _lengths()),
     "PackWork": (PackWork, _pack_work()),
+    "PlaceShares": (PlaceShares, _place_shares()),
     "ShardContents": (ShardContents, _CONTENTS),
     "ShardFigures": (ShardFigures, _figures()),
 }
@@ -104,6 +118,9 @@ def content(summary: Any) -> Any:
     """Return what counts in a summary: all of it, but for the order of rows."""
     if isinstance(summary, PackKeys | MaskHashes | PackWork):
         return sorted(row for chunk in summary.chunks for row in chunk.tolist())
+    if isinstance(summary, PlaceShares):
+        sums = (summary.n_samples, summary.sums, summary.squares)
+        return [numbers.tolist() for numbers in (*sums, summary.extremes.rows)]
     return summary
 
 
@@ -126,7 +143,10 @@ def test_zeros_share_nothing(name: str) -> None:
     zero, _ = SUMMARIES[name]
     one, other = zero(), zero()
 
-    assert one == other
+    assert content(one) == content(other)
+    if isinstance(one, PlaceShares):
+        one.sums += 1
+        assert content(other) == content(zero())
     if isinstance(one, ShardCounts):
         one.add(0, packs=1)
         assert other == zero()

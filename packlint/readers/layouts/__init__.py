@@ -9,7 +9,7 @@ detect.py       columns ──▶ `Layout`
 
 from __future__ import annotations
 
-from packlint.readers.layouts.detect import detect_layout, factors
+from packlint.readers.layouts.detect import ChoosesLayout, detect_layout, factors, layout_by_names
 from packlint.readers.layouts.kinds import ColumnKind, Element
 
-__all__ = ["ColumnKind", "Element", "detect_layout", "factors"]
+__all__ = ["ChoosesLayout", "ColumnKind", "Element", "detect_layout", "factors", "layout_by_names"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import TypeAlias
 
 from packlint.errors import ConfigError, UnreadableError
 from packlint.model.batch import Unit
@@ -12,6 +13,7 @@ from packlint.readers.layouts.signature import Signature
 from packlint.readers.layouts.synonyms import (
     LOOSE_NAMES,
     MINUS_ONE_NAMES,
+    PAIR_NAMES,
     ROLE_NAMES,
     SYNONYMS,
     TRL_MASKS,
@@ -19,7 +21,10 @@ from packlint.readers.layouts.synonyms import (
 )
 from packlint.readers.shard import Layout, PaddingMark, Role
 
-__all__ = ["detect_layout", "factors"]
+__all__ = ["ChoosesLayout", "detect_layout", "factors", "layout_by_names"]
+
+ChoosesLayout: TypeAlias = Callable[[Mapping[str, ColumnKind], Sequence[str]], Layout]
+"""Tell how rows are laid out by what each column holds, and by what the file says of its producer."""
 
 _PRODUCT = " * "
 _MASKS = frozenset({Role.ATTENTION_MASK, Role.DENSE_MASK})
@@ -58,6 +63,15 @@ def detect_layout(
         offsets_have_end=signature.offsets_have_end,
         dense_mask_blocks=signature.dense_mask_blocks,
     )
+
+
+def layout_by_names(renamed: Mapping[str, str]) -> ChoosesLayout:
+    """Return what chooses a layout by the names of columns; see `detect_layout`."""
+
+    def choose(kinds: Mapping[str, ColumnKind], marks: Sequence[str]) -> Layout:
+        return detect_layout(kinds, renamed=renamed, format_marks=marks)
+
+    return choose
 
 
 def factors(column: str, stored: Container[str]) -> tuple[str, ...]:
@@ -133,7 +147,17 @@ def _demand(
             if (name in forced or name not in LOOSE_NAMES) and not is_absent:
                 raise UnreadableError(f"column {name} holds {kind}, which cannot be {role.value}")
     if Role.INPUT_IDS not in roles:
-        raise UnreadableError(f"no column of token ids; columns: {_listed(kinds)}")
+        raise UnreadableError(_without_ids(kinds))
+
+
+def _without_ids(kinds: Mapping[str, ColumnKind]) -> str:
+    pair = next((names for names in PAIR_NAMES if all(name in kinds for name in names)), None)
+    if pair is None:
+        return f"no column of token ids; columns: {_listed(kinds)}"
+    return (
+        f"{pair[0]} and {pair[1]} hold a preference pair in one row, which is no packed data and is not read;"
+        f' [columns] input_ids = "{pair[0]}" reads one side'
+    )
 
 
 def _stored(name: str, names: Mapping[str, str]) -> str:

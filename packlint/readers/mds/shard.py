@@ -26,6 +26,8 @@ from packlint.readers.mds.encodings import Encoding
 from packlint.readers.mds.files import Content, read_shard_file
 from packlint.readers.mds.index import Entry
 from packlint.readers.mds.layout import INDICES
+from packlint.readers.mds.metadata import lacks_value, read_value
+from packlint.readers.metadata.values import METADATA_ROWS, Column
 from packlint.readers.shard import Fault, Layout, Part, RawRows, Role
 from packlint.readers.source import Source
 from packlint.readers.values import BadRowError, RowBuffer, product, row_values
@@ -90,6 +92,29 @@ class MdsShard:
                 yield _with(buffer.take(), faults)
         if buffer.n_rows or faults:
             yield _with(buffer.take(), faults)
+
+    def lacks(self, name: str) -> str | None:
+        """Say why there is no such column."""
+        return lacks_value(name, self.encodings)
+
+    def read_columns(
+        self, part: Part, names: Sequence[str], most_rows: int = METADATA_ROWS
+    ) -> Iterator[Mapping[str, Column]]:
+        """Yield the values of all samples in order, nulls for damaged ones.
+
+        Raises:
+            UnreadableError: the shard cannot be decompressed, or its offsets are damaged.
+        """
+        data = read_shard_file(self.index, self.entry).data
+        table = None if data is None else open_table(data, self.entry)
+        for first in range(0, 0 if table is None else table.n_samples, most_rows):
+            assert table is not None, "the range is empty without one"
+            samples = range(first, min(first + most_rows, table.n_samples))
+            places = [_places(table, at) for at in samples]
+            yield {
+                name: [read_value(name, self.encodings, table.data, place) for place in places]
+                for name in names
+            }
 
     def _unlisted(self) -> list[Fault]:
         if self.is_listed:
@@ -169,6 +194,14 @@ class Table:
         if at != stop:
             raise BadRowError("SHD001", f"its values end at byte {at}, the sample at byte {stop}")
         return found
+
+
+def _places(table: Table, sample: int) -> Mapping[str, tuple[int, int]]:
+    """Return where the values of a sample lie; nowhere for a damaged one, which `rows` reports."""
+    try:
+        return table.places(sample)
+    except BadRowError:
+        return {}
 
 
 def open_table(data: NDArray[np.uint8], entry: Entry) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -12,6 +12,8 @@ from packlint.model.spec import DatasetSpec
 from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
 from packlint.readers.layouts import detect_layout
 from packlint.readers.memory.shard import FORMAT
+from packlint.readers.metadata.arrow import lacks_field, pieces, stored_path
+from packlint.readers.metadata.values import METADATA_ROWS, Column
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings
 
 __all__ = ["ArrowShard", "open_dataset", "open_table"]
@@ -30,7 +32,7 @@ class ArrowShard:
         layout: which column means what.
         n_rows: rows in all.
         spec: the storage type of the ids.
-        names: names of all columns.
+        schema: names and types of all columns.
         fetch: gives the rows `[first, stop)` of the named columns.
     """
 
@@ -38,7 +40,7 @@ class ArrowShard:
     layout: Layout
     spec: DatasetSpec
     n_rows: int
-    names: tuple[str, ...]
+    schema: pa.Schema
     fetch: Callable[[int, int, list[str]], pa.Table]
 
     @property
@@ -62,15 +64,27 @@ class ArrowShard:
         Raises:
             UnreadableError: a column holds what its role cannot be.
         """
-        columns = stored_columns(self.layout, roles, self.names)
-        wanted = sorted({name for names in columns.values() for name in names})
+        columns = stored_columns(self.layout, roles, self.schema.names)
+        row = part.first_row
+        for batch in self._batches(part, {name for names in columns.values() for name in names}):
+            yield from blocks(batch, columns, row, block_tokens)
+            row += batch.num_rows
+
+    def lacks(self, name: str) -> str | None:
+        """Say why there is no such column."""
+        return lacks_field(self.schema, name)
+
+    def read_columns(
+        self, part: Part, names: Sequence[str], most_rows: int = METADATA_ROWS
+    ) -> Iterator[Mapping[str, Column]]:
+        """Yield the values of a part in order."""
+        for batch in self._batches(part, {stored_path(self.schema, name)[0] for name in names}):
+            yield from pieces(batch, self.schema, names, most_rows)
+
+    def _batches(self, part: Part, names: set[str]) -> Iterator[pa.RecordBatch]:
         stop = part.first_row + part.n_rows
         for first in range(part.first_row, stop, _STEP_ROWS):
-            table = self.fetch(first, min(first + _STEP_ROWS, stop), wanted)
-            row = first
-            for batch in table.to_batches():
-                yield from blocks(batch, columns, row, block_tokens)
-                row += batch.num_rows
+            yield from self.fetch(first, min(first + _STEP_ROWS, stop), sorted(names)).to_batches()
 
 
 def open_table(table: pa.Table | pa.RecordBatch, name: str, settings: Settings) -> ArrowShard:
@@ -85,9 +99,8 @@ def open_table(table: pa.Table | pa.RecordBatch, name: str, settings: Settings) 
         return whole.select(names).slice(first, stop - first)
 
     layout = detect_layout(column_kinds(whole.schema), renamed=settings.columns)
-    names = tuple(whole.schema.names)
-    spec = stored_spec(whole.schema, layout)
-    return ArrowShard(name=name, layout=layout, spec=spec, n_rows=whole.num_rows, names=names, fetch=fetch)
+    spec, schema = stored_spec(whole.schema, layout), whole.schema
+    return ArrowShard(name=name, layout=layout, spec=spec, n_rows=whole.num_rows, schema=schema, fetch=fetch)
 
 
 def open_dataset(dataset: Any, name: str, settings: Settings) -> ArrowShard:
@@ -104,8 +117,8 @@ def open_dataset(dataset: Any, name: str, settings: Settings) -> ArrowShard:
 
     schema = dataset.data.table.schema
     layout = detect_layout(column_kinds(schema), renamed=settings.columns, format_marks=("datasets",))
-    spec, names = stored_spec(schema, layout), tuple(schema.names)
-    return ArrowShard(name=name, layout=layout, spec=spec, n_rows=len(dataset), names=names, fetch=fetch)
+    spec = stored_spec(schema, layout)
+    return ArrowShard(name=name, layout=layout, spec=spec, n_rows=len(dataset), schema=schema, fetch=fetch)
 
 
 def _is_table(value: object) -> TypeGuard[pa.Table]:

@@ -31,6 +31,11 @@ class Items:
         self._n_pulled = 0
         self._lock = Lock()
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether every reading gives the same items in the same order: true of lists only."""
+        return isinstance(self._source, (list, tuple))
+
     def first(self, n_items: int) -> list[object]:
         """Return up to `n_items` items from the beginning."""
         return list(islice(iter(self), n_items))

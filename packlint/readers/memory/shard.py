@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from packlint.errors import UnreadableError
+from packlint.errors import UnreadableError, UsageError
 from packlint.model.spec import DatasetSpec
 from packlint.readers.layouts import detect_layout, factors
-from packlint.readers.memory.batches import Batch, dense_row, find_ids
+from packlint.readers.memory.batches import Batch, dense_row, find_ids, plain
 from packlint.readers.memory.items import Items
+from packlint.readers.metadata.coding import lacks_value, look_up
+from packlint.readers.metadata.values import METADATA_ROWS, Column
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings
 from packlint.readers.values import BadRowError, RowBuffer, most_common_kinds, product, row_values
 
@@ -88,10 +92,31 @@ class MemoryShard:
         if buffer.n_rows:
             yield buffer.take()
 
+    def lacks(self, name: str) -> str | None:
+        """Say why there is no such column; a loader may give its rows in another order the second time."""
+        if not self.items.is_repeatable:
+            return "cannot be read from a loader or iterator, whose items come once; pass a list"
+        firsts = (_values_of(item, name, self._ids) for item in self.items.first(_SAMPLE_ITEMS))
+        return "no such column" if lacks_value(name, chain.from_iterable(firsts)) else None
+
+    def read_columns(
+        self, part: Part, names: Sequence[str], most_rows: int = METADATA_ROWS
+    ) -> Iterator[Mapping[str, Column]]:
+        """Yield the values of all rows in order.
+
+        Raises:
+            UsageError: a column has not one value per row.
+        """
+        for item in self.items:
+            yield {name: _values_of(item, name, self._ids) for name in names}
+
+    @property
+    def _ids(self) -> str:
+        return factors(self.layout.columns[Role.INPUT_IDS], self.keys)[0]
+
     def _rows_of(self, item: object, columns: _Columns) -> Iterator[dict[Role, NDArray[Any]] | BadRowError]:
         """Yield the rows of an item, or why there is none."""
-        ids = factors(self.layout.columns[Role.INPUT_IDS], self.keys)[0]
-        n_rows = 1
+        ids, n_rows = self._ids, 1
         try:
             if not isinstance(item, Mapping):
                 raise BadRowError("SHD001", f"it is a {type(item).__name__}, expected a mapping")
@@ -108,6 +133,25 @@ class MemoryShard:
                 yield _row(row, columns, id_rows[at])
             except BadRowError as bad:
                 yield bad
+
+
+def _values_of(item: object, name: str, ids: str) -> list[Any]:
+    """Return one value per row of an item, as many as `MemoryShard.rows` counts."""
+    try:
+        batch = Batch.of(item, ids) if isinstance(item, Mapping) else None
+    except BadRowError:
+        batch = None
+    if batch is None:
+        return [None]
+    value = plain(look_up(batch.columns, name))
+    is_list = isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    if not is_list or batch.is_single:
+        return [value] * batch.n_rows
+    if batch.n_rows == 1 and len(value) != 1:
+        return [value]
+    if len(value) != batch.n_rows:
+        raise UsageError(f"{name} has {len(value)} values for {batch.n_rows} rows of token ids")
+    return list(value)
 
 
 def _mask_shape(row: dict[Role, NDArray[Any]] | BadRowError, otherwise: tuple[int, ...]) -> tuple[int, ...]:

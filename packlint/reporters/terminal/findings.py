@@ -22,7 +22,7 @@ _COLUMN = 7
 def write_findings(paper: Paper, report: Report, presentation: Presentation) -> None:
     """Write one block per rule."""
     totals = {rule.code: rule for rule in report.rules} if not report.known_findings else {}
-    for findings in by_rule(report.new_findings):
+    for findings in map(_worst_first, by_rule(report.new_findings)):
         code = findings[0].code
         paper.blank()
         _head(paper, findings, totals.get(code))
@@ -33,11 +33,16 @@ def write_findings(paper: Paper, report: Report, presentation: Presentation) -> 
 
 def write_findings_briefly(paper: Paper, report: Report) -> None:
     """Write one line per finding, however long: lines are for grep."""
-    for finding in report.new_findings:
+    for finding in (f for findings in by_rule(report.new_findings) for f in _worst_first(findings)):
         style = SEVERITY_STYLES[finding.severity]
         where = f" {paper.show(finding.shard)}:" if finding.shard else ""
         words = (finding.severity.value, style)
         paper.unbroken(words, f" {finding.code} {finding.name}:{where} {paper.show(finding.message)}")
+
+
+def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings of a rule by severity, then by how much they hold."""
+    return sorted(findings, key=lambda f: (f.severity.rank, -f.n_tokens, -f.n_hits, f.shard, f.message))
 
 
 def _head(paper: Paper, findings: Sequence[Finding], total: RuleReport | None) -> None:

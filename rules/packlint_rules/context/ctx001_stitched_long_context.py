@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,10 +10,12 @@ from packlint.finding import Confidence, Severity
 from packlint.model.batch import PackBatch, Unit
 from packlint.model.needs import Need
 from packlint.rule import Dataset, DatasetRule, Judgement, RuleMeta
-from packlint.summaries.lengths import Contexts, Lengths, context_of
+from packlint.summaries.lengths import Contexts, Lengths, context_of, tokens_reaching
 
 _NEEDS = (Need.PACKS, Need.SEGMENTS)
 _IDS = list(range(10, 26))
+_FIRST_STEP = 6
+"""The first context that is measured is 2 to the power of this."""
 
 
 class StitchedLongContext(DatasetRule[Lengths]):
@@ -71,6 +74,16 @@ class StitchedLongContext(DatasetRule[Lengths]):
         if batch.shard.unit is Unit.PACK:
             summary.add(batch, known.value if known else 0)
         return summary
+
+    def measures(self, summary: Lengths, dataset: Dataset) -> dict[str, int | float]:
+        """Return the share of tokens that see 64, 128, … tokens of their own sample, until none does."""
+        samples: Counter[int] = sum(map(Counter, summary.samples.values()), Counter())
+        n_tokens = sum(tokens * n for tokens, n in samples.items())
+        steps = [1 << i for i in range(_FIRST_STEP, max(samples, default=0).bit_length() + 1)]
+        return {
+            f"tokens_with_context_{least}_fraction": tokens_reaching(samples, least) / n_tokens
+            for least in steps
+        }
 
     def judge(self, summary: Lengths, dataset: Dataset) -> Iterator[Judgement]:
         """Compare the tokens with long context with those of rows of one sample."""

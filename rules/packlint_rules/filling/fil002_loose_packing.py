@@ -77,10 +77,15 @@ class LoosePacking(DatasetRule[Lengths]):
         """Count the samples by length, where the packer keeps them whole."""
         return count_packed(summary, batch)
 
+    def measures(self, summary: Lengths, dataset: Dataset) -> dict[str, int | float]:
+        """Return how far the packs are above the bound."""
+        bound = 0 if summary.n_encoder else _bound(summary)
+        return {"gap_fraction": summary.n_packs.total() / bound - 1} if bound else {}
+
     def judge(self, summary: Lengths, dataset: Dataset) -> Iterator[Judgement]:
         """Compare the packs with the bound, added up over the row lengths in use."""
-        bound = sum(packing_bound(samples, room) for room, samples in summary.samples.items())
-        n_packs, options = summary.n_packs.total(), self.options
+        bound, options = _bound(summary), self.options
+        n_packs = summary.n_packs.total()
         gap = n_packs - bound
         if (
             summary.n_encoder
@@ -96,3 +101,8 @@ class LoosePacking(DatasetRule[Lengths]):
             confidence=Confidence.LIKELY if summary.n_inferred else Confidence.CERTAIN,
             measured={"packs": n_packs, "bound": bound, "gap_fraction": gap / bound},
         )
+
+
+def _bound(summary: Lengths) -> int:
+    """Return how many packs hold these samples at least, whoever packs them."""
+    return sum(packing_bound(samples, room) for room, samples in summary.samples.items())

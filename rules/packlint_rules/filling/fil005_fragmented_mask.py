@@ -78,6 +78,14 @@ class FragmentedMask(DatasetRule[ShardCounts]):
             summary.add(batch.shard.index, inferred=is_inferred, **count_blocks(batch, size, least))
         return summary
 
+    def measures(self, summary: ShardCounts, dataset: Dataset) -> dict[str, int | float]:
+        """Return the blocks that are computed, of all and over what samples need."""
+        n = summary.total()
+        if not n["blocks"]:
+            return {}
+        factor = n["blocks"] * self.options.block_tokens**2 / n["pairs"]
+        return {"block_density": n["blocks"] / n["square_blocks"], "work_factor": factor}
+
     def judge(self, summary: ShardCounts, dataset: Dataset) -> Iterator[Judgement]:
         """Compare the pairs in computed blocks with those that samples need."""
         n, area, limit = summary.total(), self.options.block_tokens**2, self.options.max_work_factor

@@ -52,7 +52,7 @@ class UnrecoverableSample(DatasetRule[ShardCounts]):
     def judge(self, summary: ShardCounts, dataset: Dataset) -> Iterator[Judgement]:
         """Report once for the whole data set."""
         without = {shard: n["without"] for shard, n in summary.by_shard.items() if n["without"]}
-        if not without:
+        if not without or (dataset.found is not None and dataset.found.accounts_for_all):
             return
         n, n_shards, n_packs = len(without), len(summary.by_shard), sum(without.values())
         shards = "no shard holds" if n == n_shards else f"{n:,} of {n_shards:,} shards hold no"

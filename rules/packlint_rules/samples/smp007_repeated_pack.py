@@ -32,8 +32,9 @@ class RepeatedPack(DatasetRule[PackKeys]):
     workers that all read the same stream (`datasets` with `num_workers`).
 
     ## Limits
-    The same samples in another order or other company are not the same pack (see SMP002). Two different
-    packs would share a hash once in about 10^19 pairs.
+    The same samples in another order or other company are not the same pack (see SMP002). Packs that are
+    equal because their samples are, as a reference shows, are no copies. Two different packs would share a
+    hash once in about 10^19 pairs.
 
     ## Sources
     pytorch/torchtitan#3907, huggingface/datasets#3423, mosaicml/streaming#324.
@@ -78,7 +79,7 @@ class RepeatedPack(DatasetRule[PackKeys]):
     def judge(self, summary: PackKeys, dataset: Dataset) -> Iterator[Judgement]:
         """Report every copy but the first pack of each content."""
         copies = summary.repeats()
-        if len(copies) == 0:
+        if len(copies) == 0 or (dataset.found is not None and dataset.found.repeats_nothing):
             return
         n_tokens, n_contents = int(copies.lengths.sum()), copies.n_contents
         packs = "1 pack is a copy" if len(copies) == 1 else f"{len(copies):,} packs are copies"

@@ -36,10 +36,13 @@ class BrokenPair(PackRule):
     ## Limits
     Pairs are known from the labels alone; which one is chosen is not. Two neighbours that differ in prompt
     count as two; samples without targets (TGT008) pass for partners. Layouts with all chosen samples before
-    all rejected ones (OpenRLHF, in memory) and columns of their own (`chosen_input_ids`) are not read.
+    all rejected ones (OpenRLHF, in memory) are not known. A pair in two columns of one row
+    (`chosen_input_ids`, `rejected_input_ids`: TRL, LLaMA-Factory) is not packed, cannot lose its partner, and
+    is not read.
 
     ## Sources
-    huggingface/trl#4481, hiyouga/LLaMA-Factory#420; InternLM/xtuner xtuner/dataset/preference_dataset.py.
+    huggingface/trl#4481, hiyouga/LLaMA-Factory#420; InternLM/xtuner xtuner/dataset/preference_dataset.py,
+    huggingface/trl trl/trainer/dpo_trainer.py (`prompt_input_ids`; from 1.0 on `prompt_ids`, `chosen_ids`).
     """
 
     @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +66,6 @@ class BrokenPair(PackRule):
     fix = "Pack pairs as one item (xtuner), cut and mask the prompt alike in both (TRL, LLaMA-Factory)."
     good = ({"input_ids": [[1, 51, 52, 61, 2, 1, 51, 52, 62, 2]], "labels": _LABELS, **_PACK},)
     bad = ({"input_ids": [[1, 51, 52, 61, 2, 1, 51, 53, 62, 2]], "labels": _LABELS, **_PACK},)
-
-    def unchecked(self, batch: PackBatch) -> str | None:
-        """Say so where nothing claims that there are pairs."""
-        if batch.policy.pairs_samples:
-            return None
-        return f"the profile {batch.policy.name} does not say that samples come in pairs (pairs_samples)"
 
     def check(self, batch: PackBatch) -> Hits:
         """Return one hit per sample without partner: the last one of an odd row of equal prompts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +13,8 @@ from packlint.model.contract import BoundarySource, BoundaryToken
 from packlint.model.edges import ends_are_sure, follows_another, open_boundaries
 from packlint.model.needs import Need, missing
 from packlint.model.recorded import sound_segments
-from packlint.rule import PackRule, RuleMeta, Totals
+from packlint.rule import Dataset, Judgement, PackRule, RuleMeta, Totals
+from packlint.summaries.reconciliation import Reconciliation
 
 _PACK = {
     "segment_ids": [[1, 1, 2, 2, 2, 2, 0, 0]],
@@ -24,9 +26,8 @@ class MissingBoundary(PackRule):
     """One document runs into the next: no token says where.
 
     ## What it checks
-    At every recorded boundary: an end id before it, or a begin id (or end id) after it. Rows that are
-    documents, which the trainer joins, must each bring their own, unless its loader puts tokens in. Only
-    where a boundary token is wanted.
+    At every recorded boundary: an end id before it, or a begin (or end) id after it; in rows that are
+    documents their own, unless the loader puts tokens in. Only where a boundary token is wanted.
 
     ## Why it matters
     Nothing tells the model that the subject changes, and no later tool can find the boundary again.
@@ -36,7 +37,7 @@ class MissingBoundary(PackRule):
     add the end token to every text before joining.
 
     ## Limits
-    Needs another record of boundaries than end tokens. Padding between two documents parts them too.
+    Needs another record of boundaries than end tokens, or a reference. Padding between two parts them too.
 
     ## Sources
     huggingface/transformers#23198, Lightning-AI/lit-llama#482, Lightning-AI/litgpt#706.
@@ -77,10 +78,19 @@ class MissingBoundary(PackRule):
         n, n_all, eos = totals.n_hits, totals.measured["boundaries"], totals.shard.spec.eos_ids
         places = f"{n_all:,} {'boundary' if n_all == 1 else 'boundaries'} {'has' if n == 1 else 'have'}"
         text = f"{n:,} of {places} neither an end token before nor a begin token after; allowed: 0"
-        if eos is not None and not eos.value:
-            why = eos.why or "no id ends the documents"
-            return f"{text} ({why}), as when preprocess_data.py runs without --append-eod"
-        return text
+        if eos is None or eos.value:
+            return text
+        why = eos.why or "no id ends the documents"
+        return f"{text} ({why}), as when preprocess_data.py runs without --append-eod"
+
+    def judge_found(self, found: Reconciliation, dataset: Dataset) -> Iterable[Judgement] | None:
+        """Look at the places inside segments where, by the reference, one sample ends and another begins."""
+        if found.why_not or found.n_meetings == 0 or not dataset.policy.wants_boundary_token:
+            return None
+        n, n_all = int(found.open_meetings.size), found.n_meetings
+        text = f"{n:,} of {n_all:,} places where, by the reference, samples meet have no token between"
+        found_open = Judgement(message=f"{text}; allowed: 0", n_hits=n, locations=found.open_places())
+        return (found_open,) if n else ()
 
     def unchecked(self, batch: PackBatch) -> str | None:
         """Ask for what is needed only where a boundary token is wanted."""

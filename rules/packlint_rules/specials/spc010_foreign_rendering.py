@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +12,10 @@ from packlint.model.batch import PackBatch
 from packlint.model.needs import Need
 from packlint.model.spans import Spans
 from packlint.model.template import bare_gaps, bare_headers, template_ids
-from packlint.rule import PackRule, RuleMeta, Totals
+from packlint.rule import Dataset, Judgement, PackRule, RuleMeta, Totals
+from packlint.summaries.reconciliation import Reconciliation
 
+_NEEDS = (Need.SEGMENTS, Need.ROLES)
 _MARKERS = {"user": [5, 20], "assistant": [5, 21], "end": [7], "separator": [9]}
 _CHAT = {"markers": _MARKERS, "separator_is_due": True}
 _PACK = {
@@ -25,8 +28,8 @@ class ForeignRendering(PackRule):
     """A line break that the chat template writes around every turn is missing, or is something else.
 
     ## What it checks
-    Where the chat format has a line break after the role and after the end marker: whether it stands there,
-    for every header and between every two turns of a sample.
+    Where the chat format has a line break after the role and after the end marker: whether it stands there.
+    With a reference of messages: whether each conversation is packed as the template writes it.
 
     ## Why it matters
     At inference the template writes other ids than the model was trained on, in every turn.
@@ -36,9 +39,8 @@ class ForeignRendering(PackRule):
     joining strings; in LLaMA-Factory take the `template` that belongs to the model.
 
     ## Limits
-    Only line breaks around turns: whether the whole is what the template writes for a conversation (lost
-    reasoning, tools, dates) needs the messages. More white space than due is not seen. A model whose own
-    template leaves a line break out that its format has: ignore this rule.
+    Without messages only line breaks are seen; with them, other tools or another date than the template is
+    told are a difference too. A model whose template leaves a line break out: ignore this rule.
 
     ## Sources
     huggingface/trl#6361, hiyouga/LLaMA-Factory#10773, AI-Hypercomputer/maxtext#1746.
@@ -55,11 +57,7 @@ class ForeignRendering(PackRule):
         max_separator_tokens: int = 2
 
     meta = RuleMeta(
-        code="SPC010",
-        name="foreign-rendering",
-        severity=Severity.WARNING,
-        since="0.1.0",
-        needs=(Need.SEGMENTS, Need.ROLES),
+        code="SPC010", name="foreign-rendering", severity=Severity.WARNING, since="0.1.0", needs=_NEEDS
     )
     why = "At inference the template writes other ids than the model was trained on, in every turn."
     fix = "Render with the model's own chat template (TRL, Axolotl: chat_template), not by joining strings."
@@ -96,3 +94,15 @@ class ForeignRendering(PackRule):
         lack = "lacks" if totals.n_hits == 1 else "lack"
         name = totals.shard.chat.name if totals.shard.chat else "the chat format"
         return f"{said} of {counts['turns']:,} turns {lack} the line break that {name} writes; allowed: 0"
+
+    def judge_found(self, found: Reconciliation, dataset: Dataset) -> Iterable[Judgement] | None:
+        """Compare with what the template writes for the messages of the reference."""
+        if found.why_not or not found.samples.are_rendered:
+            return None
+        differ = np.where(found.is_altered, found.altered, 0)
+        n, n_all, n_tokens = int(np.count_nonzero(differ)), len(found.samples), int(differ.sum())
+        text = (
+            f"{n:,} of {n_all:,} conversations are not as the chat template writes them: {n_tokens:,} tokens"
+        )
+        places = found.worst_places(differ, "tokens differ from the template's")
+        return (Judgement(message=f"{text} differ", n_hits=n, n_tokens=n_tokens, locations=places),) * (n > 0)

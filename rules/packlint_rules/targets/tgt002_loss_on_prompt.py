@@ -5,6 +5,7 @@ from __future__ import annotations
 from packlint.finding import Hits, Severity
 from packlint.model.batch import PackBatch
 from packlint.model.needs import Need
+from packlint.model.role_counts import role_tokens
 from packlint.model.role_faults import unknown_samples, unwanted
 from packlint.model.roles import Role
 from packlint.model.spec import TargetPolicy
@@ -70,7 +71,7 @@ class LossOnPrompt(PackRule):
         if batch.policy.targets is TargetPolicy.COMPLETION:
             judged = segments.lengths - expected.allowed.count_within(segments.starts, segments.stops)
         else:
-            judged = roles.of(Role.ASSISTANT).count_within(segments.starts, segments.stops)
+            judged = role_tokens(batch)[Role.ASSISTANT]
         said = {f"{role.name.lower()}_tokens": 0 for role in _ROLES}
         if len(wrong):
             said = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from packlint.finding import Hits, Severity
 from packlint.model.batch import PackBatch
 from packlint.model.needs import Need
+from packlint.model.role_counts import role_tokens
 from packlint.model.role_faults import unknown_samples, unwanted
 from packlint.model.roles import Role
 from packlint.model.spec import TargetPolicy
@@ -63,8 +64,7 @@ class LossOnSystem(PackRule):
         """Return one hit per run of system tokens that are targets."""
         if batch.roles is None:
             return Hits.none()
-        said = batch.roles.of(Role.SYSTEM).count_within(batch.segments.starts, batch.segments.stops)
-        return role_hits(batch, unwanted(batch).system, said)
+        return role_hits(batch, unwanted(batch).system, role_tokens(batch)[Role.SYSTEM])
 
     def message(self, totals: Totals) -> str:
         """Give the system tokens that are targets, their share, and where in the packs they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from packlint.finding import Hits, Severity
 from packlint.model.batch import PackBatch
 from packlint.model.needs import Need
+from packlint.model.role_counts import role_tokens
 from packlint.model.role_faults import unknown_samples, unwanted
 from packlint.model.roles import Role
 from packlint.model.spec import TargetPolicy
@@ -67,8 +68,7 @@ class LossOnUser(PackRule):
         """Return one hit per run of user tokens that are targets."""
         if batch.roles is None:
             return Hits.none()
-        said = batch.roles.of(Role.USER).count_within(batch.segments.starts, batch.segments.stops)
-        return role_hits(batch, unwanted(batch).user, said)
+        return role_hits(batch, unwanted(batch).user, role_tokens(batch)[Role.USER])
 
     def message(self, totals: Totals) -> str:
         """Give the user tokens that are targets, their share, and where in the packs they are."""

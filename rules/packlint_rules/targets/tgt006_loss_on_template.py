@@ -5,6 +5,7 @@ from __future__ import annotations
 from packlint.finding import Hits, Severity
 from packlint.model.batch import PackBatch
 from packlint.model.needs import Need
+from packlint.model.role_counts import role_tokens
 from packlint.model.role_faults import unknown_samples, unwanted
 from packlint.model.roles import Role
 from packlint.model.spec import TargetPolicy
@@ -66,8 +67,7 @@ class LossOnTemplate(PackRule):
         """Return one hit per run of template tokens that are targets."""
         if batch.roles is None:
             return Hits.none()
-        said = batch.roles.of(Role.TEMPLATE).count_within(batch.segments.starts, batch.segments.stops)
-        return role_hits(batch, unwanted(batch).template, said)
+        return role_hits(batch, unwanted(batch).template, role_tokens(batch)[Role.TEMPLATE])
 
     def message(self, totals: Totals) -> str:
         """Give the template tokens that are targets, their share, and where in the packs they are."""

@@ -9,7 +9,7 @@ from packlint.finding import Severity
 from packlint.model.batch import PackBatch
 from packlint.model.needs import Need
 from packlint.rule import Dataset, DatasetRule, Judgement, RuleMeta
-from packlint.summaries.place_gaps import PlaceShares, large_gaps
+from packlint.summaries.place_gaps import PlaceShares, gap_locations, large_gaps
 
 _CONFIG = {
     "profile": "sft",
@@ -41,7 +41,8 @@ class PlaceDependentMask(DatasetRule[PlaceShares]):
 
     ## Limits
     Needs some dozen samples in both places with equally many turns. Segments that may begin in the middle of
-    a sample are left out. Data whose first samples are of another kind can differ rightly.
+    a sample are left out. Data whose first samples are of another kind can differ rightly. The places shown
+    are later samples farthest from what first ones show, whether or not first ones are the right ones.
 
     ## Sources
     OpenRLHF/OpenRLHF#781, NVIDIA/Megatron-LM#1711.
@@ -93,4 +94,5 @@ class PlaceDependentMask(DatasetRule[PlaceShares]):
                 n_hits=len(found),
                 n_segments=max(gap.n_later for gap in found),
                 measured={f"{g.role.name.lower()}_gap_fraction": round(g.fraction, 4) for g in found},
+                locations=gap_locations(summary, found, dataset.shards),
             )

@@ -22,7 +22,7 @@ class WrappedIds(DatasetRule[IdRanges]):
 
     ## What it checks
     Whether the storage type of each shard holds `vocab_size` - 1 (error). Where it does: whether many tokens
-    hold no id above 65,535 although the vocabulary is clearly larger (warning, likely).
+    hold no id above 65,535 although the reference does (error), or the vocabulary might (warning).
 
     ## Why it matters
     Ids that do not fit wrap to other, valid ids: 65,546 becomes 10. Nothing crashes; rare tokens turn common.
@@ -32,7 +32,7 @@ class WrappedIds(DatasetRule[IdRanges]):
     by vocabulary; nanoGPT and dolma write uint16 unless told otherwise.
 
     ## Limits
-    Missing upper ids are no proof. A `vocab_size` rounded up for the model is taken as given.
+    Without a reference, missing upper ids are no proof. A rounded-up `vocab_size` is taken as given.
 
     ## Sources
     huggingface/transformers#2825 (uint16, 119,547 ids: 45 % wrap), princeton-nlp/LLM-Shearing#65.
@@ -45,10 +45,12 @@ class WrappedIds(DatasetRule[IdRanges]):
         Args:
             min_tokens: tokens in which none of them was seen.
             min_vocab_size: ids that the vocabulary must have at least.
+            min_missing_tokens: of these, tokens to be expected by the reference from which it is proven.
         """
 
         min_tokens: int = 1_000_000
         min_vocab_size: int = 70_000
+        min_missing_tokens: int = 20
 
     meta = RuleMeta(
         code="TOK002", name="wrapped-ids", severity=Severity.ERROR, since="0.1.0", needs=(Need.VOCAB_SIZE,)
@@ -87,14 +89,17 @@ class WrappedIds(DatasetRule[IdRanges]):
                 locations=worst_shards(dataset.shards, narrow.n_tokens, narrow.storage_of),
             )
         ids, limit, options = summary.where(fits=True).total(), _LARGEST["uint16"], self.options
-        if ids is None or ids.n_tokens < options.min_tokens or ids.vocab_size <= options.min_vocab_size:
+        if ids is None or ids.max_id > limit:
             return
-        if ids.max_id <= limit:
+        used = 0.0 if dataset.reference is None else dataset.reference.tokens.fraction_above(limit)
+        is_proven = used * ids.n_tokens > options.min_missing_tokens
+        why = f"{100 * used:.3g} % of the reference is" if used else f"vocab_size is {ids.vocab_size:,}"
+        if is_proven or (ids.n_tokens >= options.min_tokens and ids.vocab_size > options.min_vocab_size):
             yield Judgement(
                 message=f"no id above {limit:,} in {ids.n_tokens:,} tokens (largest {ids.max_id:,})"
-                f" although vocab_size is {ids.vocab_size:,}: ids may have been cut to 16 bits",
+                f" although {why}: ids {'were' if is_proven else 'may have been'} cut to 16 bits",
                 n_hits=1,
-                severity=Severity.WARNING,
-                confidence=Confidence.LIKELY,
+                severity=None if is_proven else Severity.WARNING,
+                confidence=Confidence.CERTAIN if is_proven else Confidence.LIKELY,
                 measured={"max_id": ids.max_id, "n_tokens": ids.n_tokens, "vocab_size": ids.vocab_size},
             )

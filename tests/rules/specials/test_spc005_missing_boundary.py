@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from packlint.engine.tally import count_batch, tally_hits
 from packlint.finding import Confidence
 from packlint.rule import Totals
-from packlint.testing import check, make_batch
+from packlint.testing import check, lint, make_batch
 from packlint_rules.specials.spc005_missing_boundary import MissingBoundary
 from tests.packs import Packs, sft_packs, text_packs, with_config
 
@@ -164,3 +164,20 @@ def test_planted_fault_is_found_there_and_nowhere_else(packs: Packs, data: st.Da
 @given(st.one_of(sft_packs(), text_packs()), st.sampled_from(["sft", "pretrain"]))
 def test_silent_on_correct_packs(packs: Packs, profile: str) -> None:
     assert len(check(MissingBoundary, with_config(packs, profile=profile))) == 0
+
+
+def test_a_reference_shows_boundaries_that_nothing_records() -> None:
+    """One row of three documents with nothing between two of them, and no record of any."""
+    rows = [list(range(a, a + 30)) for a in (100, 200, 300)]
+    packs = {
+        "input_ids": [[*rows[0], *rows[1], 2, *rows[2]]],
+        "config": {"profile": {"extends": "pretrain", "wants_boundary_token": True}},
+    }
+
+    report = lint({**packs, "reference": {"input_ids": [[*row, 7] for row in rows]}})
+    found = [f.message for f in report.findings if f.code == "SPC005"]
+
+    assert found == []  # 7 ends each sample of the reference, so that none of them is whole here
+    report = lint({**packs, "reference": {"input_ids": rows}})
+    [message] = [f.message for f in report.findings if f.code == "SPC005"]
+    assert message.startswith("1 of 2 places where, by the reference, samples meet have no token between")

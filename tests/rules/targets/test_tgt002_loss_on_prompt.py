@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from packlint.testing import check, make_batch
 from packlint_rules.targets.tgt002_loss_on_prompt import LossOnPrompt
-from tests.rules.targets.chats import find, one, said
+from tests.rules.targets.chats import find, one, random_chats, said
 
 
 @pytest.mark.parametrize("example", LossOnPrompt.good)
@@ -100,3 +103,13 @@ def test_padding_and_malformed_packs_are_other_rules_business() -> None:
     packs["attention_mask"] = [[1] * 14 + [0, 0]]
 
     assert find(LossOnPrompt, packs)[0] == set()
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32))
+def test_judged_are_answers_where_answers_are_left_out(seed: int) -> None:
+    chats = random_chats(np.random.default_rng(seed), n_packs=2, policy="last_assistant")
+    _, hits = find(LossOnPrompt, chats.packs)
+
+    judged = (hits.measured["judged_first"], hits.measured["judged_later"])
+    assert judged == (chats.count("a", first=True), chats.count("a", first=False))

@@ -53,6 +53,18 @@ def test_message() -> None:
         " 100 % of assistant tokens are targets in first samples (16), 0 % in later ones (16)"
     )
     assert found.measured == {"user_gap_fraction": -1.0, "assistant_gap_fraction": 1.0}
+    assert (found.n_hits, found.n_segments) == (2, 16)
+
+
+def test_later_samples_are_shown() -> None:
+    (found,) = judge_example(PlaceDependentMask, PlaceDependentMask.bad[0])
+
+    assert [(p.pack, p.segment, p.start, p.stop) for p in found.locations] == [
+        (pack, 1, 7, 15) for pack in range(5)
+    ]
+    assert {p.note for p in found.locations} == {
+        "2 of 2 user tokens are targets; 0 of 1 assistant tokens are targets"
+    }
 
 
 def test_a_few_samples_prove_nothing() -> None:
@@ -115,3 +127,13 @@ def test_silent_on_correct_packs(seed: int) -> None:
     chats = random_chats(np.random.default_rng(seed), n_packs=20)
 
     assert judge_example(PlaceDependentMask, chats.packs) == []
+
+
+@pytest.mark.parametrize(
+    "option", [{"min_samples": 17}, {"min_gap_fraction": 1.01}, {"min_standard_errors": 99.0}]
+)
+def test_options_set_the_limits(option: dict[str, float]) -> None:
+    bad = PlaceDependentMask.bad[0]
+
+    assert len(judge_example(PlaceDependentMask, bad)) == 1
+    assert judge_example(PlaceDependentMask, bad, **option) == []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from packlint.finding import Confidence, Severity
 from packlint.model.batch import PackBatch
-from packlint.testing import judge, make_batch
+from packlint.testing import judge, lint, make_batch
 from packlint_rules.tokens.tok002_wrapped_ids import WrappedIds
 from tests.packs import Packs, sft_packs, text_packs, with_config
 
@@ -122,3 +122,17 @@ def test_no_vocabulary_no_batches_no_tokens() -> None:
     assert judge(WrappedIds, []) == []
     assert judge(WrappedIds, [make_batch({"input_ids": [[1, 2]]})]) == []
     assert judge(WrappedIds, [batch_of([], np.int32, 70_000)]) == []
+
+
+def test_ids_that_the_reference_uses_prove_it() -> None:
+    rows = [[1, *range(10, 40), 2]]
+    wide = [[1, *(i + 70_000 for i in range(30)), 2]]
+    packs = {"input_ids": rows, "config": {"spec": {"vocab_size": 100_000, "token_dtype": "int32"}}}
+
+    proven = lint({**packs, "reference": {"input_ids": wide}})
+    silent = lint({**packs, "reference": {"input_ids": rows}})
+
+    [finding] = [f for f in proven.findings if f.code == "TOK002"]
+    assert finding.severity == "error"
+    assert "93.8 % of the reference is" in finding.message
+    assert [f for f in silent.findings if f.code == "TOK002"] == []

@@ -1,0 +1,1 @@
+"""Does the data keep to a suite of Great Expectations."""
