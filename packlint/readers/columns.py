@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pat
-from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError
 from packlint.model.arrays import BoolArray, Int64Array
 from packlint.model.spec import DatasetSpec, Known, Origin
+from packlint.readers.arrow_numpy import as_arrow, as_numpy, is_null
 from packlint.readers.layouts import ColumnKind, Element, factors
 from packlint.readers.shard import Fault, Layout, Ragged, RawRows, Role
 
@@ -180,15 +180,15 @@ def _ragged(array: _Array, name: str, role: Role) -> _Column:
     if not (is_number or is_weight) or kind.ndim > 1:
         raise UnreadableError(f"column {name} is {array.type}, which cannot be read as {role.value}")
     values, offsets = values_and_offsets(array)
-    null_rows = np.flatnonzero(_is_null(array)) if array.null_count else np.empty(0, np.int64)
+    null_rows = np.flatnonzero(is_null(array)) if array.null_count else np.empty(0, np.int64)
     if values.null_count:
-        places = np.flatnonzero(_is_null(values))
+        places = np.flatnonzero(is_null(values))
         holders = np.searchsorted(offsets, places, side="right") - 1
         null_rows = np.union1d(null_rows, holders)
         values = _filled(values)
     elif pat.is_null(values.type):
         values = _filled(values)
-    return _Column(name, Ragged(_numpy(values), offsets), null_rows)
+    return _Column(name, Ragged(as_numpy(values), offsets), null_rows)
 
 
 def values_and_offsets(array: _Array) -> tuple[_Array, Int64Array]:
@@ -199,7 +199,7 @@ def values_and_offsets(array: _Array) -> tuple[_Array, Int64Array]:
         # `.values` ignores the slice, and null rows take up their room in it.
         return array.values.slice(array.offset * size, n_rows * size), np.arange(n_rows + 1) * size
     if pat.is_list(kind) or pat.is_large_list(kind):
-        offsets = array.offsets.to_numpy().astype(np.int64)
+        offsets = as_numpy(array.offsets).astype(np.int64)
         if np.any(np.diff(offsets) < 0):
             raise UnreadableError("the offsets of a list column fall")
         return array.values.slice(offsets[0], offsets[-1] - offsets[0]), offsets - offsets[0]
@@ -210,31 +210,21 @@ def values_and_offsets(array: _Array) -> tuple[_Array, Int64Array]:
 
 def _gathered_views(array: _Array) -> tuple[_Array, Int64Array]:
     """Lay the rows of a list view, which may overlap or stand in any order, end to end."""
-    starts = array.offsets.to_numpy().astype(np.int64)
-    sizes = array.sizes.to_numpy().astype(np.int64)
+    starts = as_numpy(array.offsets).astype(np.int64)
+    sizes = as_numpy(array.sizes).astype(np.int64)
     if array.null_count:
-        sizes = np.where(_is_null(array), 0, sizes)
+        sizes = np.where(is_null(array), 0, sizes)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     if np.any(sizes < 0) or offsets[-1] > _MAX_OVERLAP * len(array.values):
         raise UnreadableError("the rows of a list view column overlap too much, or have corrupt sizes")
     places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
-    return array.values.take(pa.array(places)), offsets
-
-
-def _is_null(array: _Array) -> BoolArray:
-    missing: BoolArray = array.is_null().to_numpy(zero_copy_only=False)
-    return missing
+    return array.values.take(as_arrow(places)), offsets
 
 
 def _filled(values: _Array) -> _Array:
     if pat.is_null(values.type):
         return pa.array(np.zeros(len(values), np.int64))
     return values.fill_null(False if pat.is_boolean(values.type) else 0)
-
-
-def _numpy(values: _Array) -> NDArray[Any]:
-    numbers: NDArray[Any] = values.to_numpy(zero_copy_only=not pat.is_boolean(values.type))
-    return numbers
 
 
 def _has_values(stored: _Type) -> bool:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from packlint.errors import UnreadableError
 from packlint.model.arrays import Int64Array, empty_int64
 from packlint.readers.arrow_ipc import opened_ipc
+from packlint.readers.arrow_numpy import as_numpy
 from packlint.readers.decoding import decoding
 from packlint.readers.remote import MissingError
 from packlint.readers.shard import Fault, Settings, Shard
@@ -118,7 +119,7 @@ def _measure(source: Source, column: str) -> tuple[Int64Array, np.dtype[Any], tu
     lengths: list[int] = []
     faults: tuple[Fault, ...] = ()
     with _opened(source) as reader:
-        dtype = np.dtype(reader.schema.field(column).type.to_pandas_dtype())
+        dtype = np.dtype(str(reader.schema.field(column).type))
         n_batches = reader.num_record_batches
         try:
             for index in range(n_batches):
@@ -138,8 +139,7 @@ def _values(batch: pa.RecordBatch) -> NDArray[Any]:
     column: Any = batch.column(0)
     if column.null_count:
         raise UnreadableError("a token is null")
-    values: NDArray[Any] = column.to_numpy()
-    return values
+    return as_numpy(column)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from packlint.model.arrays import Int64Array
+from packlint.readers.arrow_numpy import as_arrow, filled, is_null
 from packlint.readers.columns import values_and_offsets
 from packlint.readers.metadata.coding import Coded, Hashed, Numbering, refuse, text_of
 from packlint.readers.metadata.values import METADATA_ROWS
@@ -84,7 +85,7 @@ def code_array(column: str, array: _Array, numbering: Numbering) -> Coded:
     values = _numbers(column, _storage(entries), numbering)
     lengths = np.diff(offsets)
     if array.null_count:
-        missing = array.is_null().to_numpy(zero_copy_only=False)
+        missing = is_null(array)
         values = values[~np.repeat(missing, lengths)]
         lengths = np.where(missing, 0, lengths)
     return Coded(values, lengths, True)
@@ -94,12 +95,12 @@ def _numbers(column: str, array: _Array, numbering: Numbering) -> Int64Array:
     if pat.is_null(array.type):
         return np.full(len(array), numbering.unknown, np.int64)
     if isinstance(numbering, Hashed) and pat.is_integer(array.type) and not pat.is_uint64(array.type):
-        ids: Int64Array = array.cast(pa.int64()).fill_null(numbering.unknown).to_numpy()
+        ids: Int64Array = filled(array.cast(pa.int64()), numbering.unknown)
         return ids
     encoded = array if pat.is_dictionary(array.type) else array.dictionary_encode()
-    places = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+    places = filled(encoded.indices.cast(pa.int64()), -1)
     used = np.unique(places[places >= 0])
-    texts = (text_of(column, value) for value in encoded.dictionary.take(pa.array(used)).to_pylist())
+    texts = (text_of(column, value) for value in encoded.dictionary.take(as_arrow(used)).to_pylist())
     numbers = [numbering.unknown if text is None else numbering.number(text) for text in texts]
     table = np.array([*numbers, numbering.unknown], np.int64)
     return table[np.where(places < 0, used.size, np.searchsorted(used, places))]

@@ -11,6 +11,7 @@ import pyarrow.csv
 
 from packlint.errors import UnreadableError
 from packlint.model.arrays import Int64Array, empty_int64
+from packlint.readers.arrow_numpy import as_numpy
 from packlint.readers.inflate import Codec, open_content
 from packlint.readers.source import Source
 
@@ -63,5 +64,5 @@ def _parsed(stream: io.BufferedReader, n_most: int) -> tuple[Int64Array, Int64Ar
         for found, column in zip((starts, ends), cast(Any, batch.columns), strict=True):
             if column.null_count:
                 raise UnreadableError("a start or end is missing")
-            found.append(column.to_numpy())
+            found.append(as_numpy(column))
     return np.concatenate(starts), np.concatenate(ends)

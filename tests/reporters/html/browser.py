@@ -38,7 +38,9 @@ def open_browser(profile: Path) -> Any:
     for flag in (*_FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(driver))
+    opened = webdriver.Chrome(options=options, service=Service(driver))
+    opened.get("about:blank")  # the browser's own first page goes on loading otherwise, and is logged
+    return opened
 
 
 def show(driver: Any, url: str, width: int = 1000, scheme: str = "light") -> None:
