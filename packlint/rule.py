@@ -127,6 +127,10 @@ class Rule(ABC):
         """Return what a reference shows beyond the packs alone; none where it shows nothing either way."""
         return None
 
+    def unfound(self, found: Reconciliation) -> str | None:
+        """Return why a rule that counts with the reference, where there is one, cannot do so."""
+        return None
+
 
 class PackRule(Rule):
     """Look at one batch of packs; keep no state, do no I/O, render nothing."""

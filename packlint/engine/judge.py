@@ -95,6 +95,10 @@ def _judgements(rule: Rule, total: ShardResult, dataset: Dataset, evidence: Evid
         _note(total, code, None)
         total.tally(code).unchecked.clear()
         yield from shown
+    if evidence.found is not None and (reason := rule.unfound(evidence.found)):
+        total.tally(code).n_checked = 0
+        _note(total, code, reason)
+        return
     if isinstance(rule, DatasetRule) and code in total.summaries:
         yield from rule.judge(total.summaries[code], dataset)
     if isinstance(rule, ReferenceRule):

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -85,3 +87,17 @@ def test_without_a_suite_nothing_heavy_is_imported(tmp_path: Path, statement: st
     done = run(LIGHT.format(statement=statement), cwd=tmp_path)
 
     assert done.stdout.splitlines()[-1] == ""
+
+
+def test_reading_parquet_and_a_reference_loads_no_pandas(tmp_path: Path) -> None:
+    """Its own conversions to numpy import pandas, wherever it is installed."""
+    pq.write_table(
+        pa.table({"input_ids": [[1, 2, 3], [4, 5]], "domain": ["a", None]}), tmp_path / "a.parquet"
+    )
+    statement = (
+        "from packlint import check; import pathlib;"
+        f"file = {str(tmp_path / 'a.parquet')!r};"
+        "assert check(file, reference=file, by=['domain']).drift"
+    )
+
+    assert run(LIGHT.format(statement=statement)).stdout.strip() == ""

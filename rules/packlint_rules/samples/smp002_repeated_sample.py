@@ -84,6 +84,10 @@ class RepeatedSample(DatasetRule[PackKeys]):
             locations=copies.worst(dataset.shards),
         )
 
+    def unfound(self, found: Reconciliation) -> str | None:
+        """Nothing can be counted where nothing at all was found."""
+        return found.why_not
+
     def judge_found(self, found: Reconciliation, dataset: Dataset) -> Iterable[Judgement] | None:
         """Count with the reference."""
         n, n_tokens = int(np.count_nonzero(found.repeated)), int(found.repeated.sum())

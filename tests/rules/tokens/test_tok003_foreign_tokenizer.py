@@ -22,7 +22,7 @@ from tests.matching.packers import (
 )
 
 CODE = "TOK003"
-SAMPLE_RULES = ("SMP001", "SMP003", "SMP004", "SMP005", "SMP008", "SPC009")
+SAMPLE_RULES = ("SMP001", "SMP002", "SMP003", "SMP004", "SMP005", "SMP008", "SPC009")
 seeds = st.integers(0, 2**32).map(random.Random)
 
 
