@@ -6,7 +6,7 @@ All of them answer alike: `survey` says what a scan has to add up, `settle` what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -121,7 +121,7 @@ class SampleReference:
     def survey(self) -> Survey:
         """Return that segments are matched and counted, and their order too."""
         survey = self.comparison.survey()
-        return Survey(by=survey.by, prepare=survey.prepare, observers=(*survey.observers, OrderObserver()))
+        return replace(survey, observers=(*survey.observers, OrderObserver()))
 
     def settle(self, packed: Sequence[ShardPlan], results: Mapping[str, ShardResult]) -> Settled:
         """Return what became of every sample, and what both sides are made of."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +218,47 @@ def test_a_reference_of_messages_shows_what_no_template_writes(tmp_path: Path) -
         [],
         ["3 of 12 conversations are not as the chat template writes them: 3 tokens differ"],
     ]
+
+
+@pytest.mark.parametrize(("ids_are_right", "known"), [(True, 8), (False, 7)])
+def test_sample_ids_lead_an_altered_segment_to_its_metadata(ids_are_right: bool, known: int) -> None:
+    """Only where the ids of the other segments are those of their samples: `id` may mean anything."""
+    rows, domains = samples_of(8)
+    packs = packed([[9, *row[1:]] if number == 5 else row for number, row in enumerate(rows)])
+    ids = [[100 + i for i in range(a, a + 4)] for a in (0, 4)]
+    packs["sample_ids"] = ids if ids_are_right else ids[::-1]
+    reference = {"input_ids": rows, "domain": domains, "id": [100 + i for i in range(8)]}
+
+    found = domains_of(packs, reference)
+
+    assert sum(value is not None for value in found) == known
+
+
+def domains_of(packs: dict[str, Any], reference: dict[str, Any]) -> list[str | None]:
+    """Return the domain of each segment as rules see it."""
+    from packlint.engine.plan import plan_shards
+    from packlint.executors import local
+    from packlint.matching import compare, plan_samples
+    from packlint.readers import open_memory
+    from packlint.session import reader_settings
+
+    config = parse_config({"spec": SPEC}, "t")
+    settings = reader_settings(config)
+    plan = plan_shards(list(open_memory(packs, "packs", settings)), config, config.spec)
+    samples = plan_samples(list(open_memory(reference, "reference", settings)), config.spec)
+    survey = compare(samples, plan.shards, by=("domain",)).survey()
+    seen: list[str | None] = []
+
+    class Watch:
+        key = "watch"
+
+        def zero(self) -> int:
+            return 0
+
+        def observe(self, summary: int, batch: Any) -> int:
+            column = batch.metadata["domain"]
+            seen.extend(column.names[code] if code >= 0 else None for code in column.codes.tolist())
+            return summary
+
+    local.run(plan.shards, (), survey=replace(survey, observers=(Watch(),)))
+    return seen

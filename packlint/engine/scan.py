@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from packlint.engine.tally import ShardResult, count_batch, tally_fault, tally_hits
@@ -11,7 +11,7 @@ from packlint.errors import UnreadableError
 from packlint.model.batch import PackBatch
 from packlint.model.needs import missing
 from packlint.readers.canonical import build
-from packlint.readers.metadata import attach, read_metadata
+from packlint.readers.metadata import attach, attach_sample_ids, read_metadata, read_sample_ids
 from packlint.readers.reading import Reading
 from packlint.readers.shard import BLOCK_TOKENS, Fault, Part, Role, Shard
 from packlint.rule import DatasetRule, PackRule, Rule
@@ -54,11 +54,13 @@ class Survey:
 
     Args:
         by: metadata columns to read.
+        reads_ids: read the ids of samples, where they are stored.
         prepare: completes a batch before any rule sees it.
         observers: what else is added up.
     """
 
     by: tuple[str, ...] = ()
+    reads_ids: bool = False
     prepare: Callable[[PackBatch], PackBatch] | None = None
     observers: tuple[Observer, ...] = ()
 
@@ -77,6 +79,7 @@ def scan_part(
     result = ShardResult()
     steps: list[_Step] | None = None
     values = read_metadata(plan.shard, part, survey.by) if survey.by else {}
+    ids = read_sample_ids(plan.shard, part) if survey.reads_ids else None
     try:
         for raw in plan.shard.rows(part, plan.roles, block_tokens):
             batch, faults = build(raw, plan.reading)
@@ -84,6 +87,8 @@ def scan_part(
             if batch is None:
                 continue
             batch = attach(batch, values, part) if values else batch
+            if ids is not None:
+                batch = replace(batch, sample_ids=attach_sample_ids(batch, ids, part))
             batch = survey.prepare(batch) if survey.prepare else batch
             steps = _steps(rules, batch) if steps is None else steps
             _scan(result, batch, steps)

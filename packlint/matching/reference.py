@@ -12,7 +12,7 @@ from packlint.engine.scan import ShardPlan
 from packlint.errors import UnreadableError
 from packlint.matching.residue import batches, gather
 from packlint.model.arrays import BoolArray, Int64Array, IntArray
-from packlint.model.batch import PackBatch
+from packlint.model.batch import UNKNOWN_ID, PackBatch
 from packlint.model.metadata import Categories
 from packlint.model.spec import DatasetSpec
 from packlint.readers.reference import open_reference, reference_reading
@@ -41,6 +41,7 @@ _COLUMNS = (
     ("n_tokens", np.int64),
     ("tails", np.int32),
     ("n_targets", np.int64),
+    ("ids", np.int64),
 )
 
 
@@ -97,11 +98,12 @@ class SampleRows:
         # Stable: samples of one row came in order.
         order = np.lexsort((columns["rows"], columns["shards"]))
         columns = {name: column[order] for name, column in columns.items()}
-        first, second = columns.pop("first"), columns.pop("second")
+        first, second, ids = columns.pop("first"), columns.pop("second"), columns.pop("ids")
         return Samples(
             names=names,
             hashes=(first, second),
             has_targets=self.has_targets,
+            ids=ids if np.any(ids != UNKNOWN_ID) else None,
             metadata=self._metadata(order),
             specials=specials,
             **columns,
@@ -148,6 +150,7 @@ class SamplesObserver:
                 "n_tokens": cores.lengths,
                 "tails": (segments.stops - cores.stops).astype(np.int32),
                 "n_targets": batch.targets_per_segment + batch.outside_per_segment,
+                "ids": np.full(len(segments), UNKNOWN_ID) if batch.sample_ids is None else batch.sample_ids,
             }
         )
         summary.metadata.append(batch.metadata)

@@ -54,7 +54,8 @@ class Comparison:
         """Return what a scan of the packs has to do."""
         matcher = self.matcher
         observers = (matcher, CompositionObserver(self.samples.specials))
-        return Survey(by=self.by, prepare=matcher.prepare, observers=observers)
+        reads_ids = bool(self.by) and self.samples.ids is not None
+        return Survey(by=self.by, reads_ids=reads_ids, prepare=matcher.prepare, observers=observers)
 
     def settle(
         self,
@@ -123,7 +124,7 @@ def compare(
         (),
         jobs=jobs,
         block_tokens=block_tokens,
-        survey=Survey(by=by, observers=observers),
+        survey=Survey(by=by, reads_ids=bool(by), observers=observers),
         on_progress=on_progress,
     )
     rows, composition = SampleRows(), Composition()

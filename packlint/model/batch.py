@@ -30,6 +30,7 @@ from packlint.model.spec import DatasetSpec, Policy
 from packlint.model.turns import find_roles
 
 __all__ = [
+    "UNKNOWN_ID",
     "MaskKind",
     "OutsideTargets",
     "PackBatch",
@@ -38,6 +39,10 @@ __all__ = [
     "ShardContext",
     "Unit",
 ]
+
+
+UNKNOWN_ID = int(np.iinfo(np.int64).min)
+"""Sample id of a segment whose id is null or missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +108,8 @@ class PackBatch:
         metadata: what is known of each segment's sample, by column; one item per segment.
         sources: `int64[segment]`, number of the sample of the reference that the segment is a copy of, -1 for
             none; or none when there is no reference.
+        sample_ids: `int64[segment]`, stored id of each segment's sample, `UNKNOWN_ID` where nobody knows; or
+            none when they were not asked for.
     """
 
     shard: ShardContext
@@ -122,6 +129,7 @@ class PackBatch:
     dense_mask: BoolArray | None = None
     metadata: Mapping[str, Categories] = field(default_factory=dict)
     sources: Int64Array | None = None
+    sample_ids: Int64Array | None = None
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property

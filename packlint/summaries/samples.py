@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packlint.model.arrays import Int64Array
+from packlint.model.batch import UNKNOWN_ID
 from packlint.model.metadata import Categories
 from packlint.summaries.hashes import UInt64Array
 
@@ -33,6 +34,7 @@ class Samples:
         n_targets: `int64[sample]`, targets.
         has_targets: the reference says which tokens are targets.
         metadata: what is known of each sample, by column.
+        ids: `int64[sample]`, stored id of each sample, or none where there are none.
         specials: ids that do not count at the ends of samples.
         are_rendered: the ids are what a chat template writes for the messages of the reference.
     """
@@ -47,6 +49,7 @@ class Samples:
     n_targets: Int64Array
     has_targets: bool = False
     metadata: Mapping[str, Categories] = field(default_factory=dict)
+    ids: Int64Array | None = None
     specials: tuple[int, ...] = ()
     are_rendered: bool = False
 
@@ -73,6 +76,7 @@ class SampleIndex:
         numbers: `int32[content]`, the first sample of each content.
         contents: `int32[sample]`, the first sample of the same content.
         max_shared: contents that share one first half at the most; 1 but for chance.
+        ids: stored ids, rising, and the sample of each; none where there are none.
     """
 
     first_half: UInt64Array
@@ -80,6 +84,7 @@ class SampleIndex:
     numbers: NDArray[np.int32]
     contents: NDArray[np.int32]
     max_shared: int
+    ids: tuple[Int64Array, Int64Array] | None = None
 
     @classmethod
     def of(cls, samples: Samples) -> SampleIndex:
@@ -96,7 +101,19 @@ class SampleIndex:
         kept = first[is_new]
         heads = np.flatnonzero(np.r_[True, kept[1:] != kept[:-1]]) if kept.size else np.zeros(0, np.int64)
         shared = int(np.diff(np.r_[heads, kept.size]).max(initial=1))
-        return cls(kept, second, numbers, contents, shared)
+        ids = None
+        if samples.ids is not None:
+            by_id = np.argsort(samples.ids, kind="stable")
+            ids = samples.ids[by_id], by_id
+        return cls(kept, second, numbers, contents, shared, ids)
+
+    def find_ids(self, wanted: Int64Array) -> Int64Array:
+        """Return `int64[query]`, the first sample with each stored id, -1 where there is none."""
+        if self.ids is None:
+            return np.full(wanted.shape, -1, np.int64)
+        ids, numbers = self.ids
+        place = np.minimum(np.searchsorted(ids, wanted), ids.size - 1)
+        return np.where((ids[place] == wanted) & (wanted != UNKNOWN_ID), numbers[place], -1)
 
     def find(self, first: UInt64Array, second: UInt64Array) -> Int64Array:
         """Return `int64[query]`, the first sample with this content, -1 where there is none."""

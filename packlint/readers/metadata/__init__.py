@@ -12,9 +12,10 @@ Values of shards are text and nothing more: they are compared and counted, never
 
 from __future__ import annotations
 
+from packlint.model.batch import UNKNOWN_ID
 from packlint.readers.metadata.attach import attach, attach_sample_ids
 from packlint.readers.metadata.read import read_metadata, read_sample_ids, why_not
-from packlint.readers.metadata.values import UNKNOWN_ID, HasColumns, RowValues, SampleIds
+from packlint.readers.metadata.values import HasColumns, RowValues, SampleIds
 
 __all__ = [
     "UNKNOWN_ID",

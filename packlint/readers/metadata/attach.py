@@ -14,10 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from packlint.model.arrays import BoolArray, Int64Array
-from packlint.model.batch import PackBatch
+from packlint.model.batch import UNKNOWN_ID, PackBatch
 from packlint.model.boundaries import Boundaries, OffsetFault
 from packlint.model.metadata import Categories
-from packlint.readers.metadata.values import UNKNOWN_ID, RowValues, SampleIds
+from packlint.readers.metadata.values import RowValues, SampleIds
 from packlint.readers.shard import Part
 
 __all__ = ["attach", "attach_sample_ids"]

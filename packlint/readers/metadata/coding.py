@@ -16,7 +16,8 @@ import numpy as np
 
 from packlint.errors import UsageError
 from packlint.model.arrays import Int64Array, empty_int64
-from packlint.readers.metadata.values import UNKNOWN_ID, Column
+from packlint.model.batch import UNKNOWN_ID
+from packlint.readers.metadata.values import Column
 
 __all__ = [
     "MAX_DISTINCT",

@@ -10,22 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
 from packlint.model.arrays import Int64Array
 from packlint.model.metadata import Categories
 from packlint.readers.shard import Part
 
-__all__ = ["METADATA_ROWS", "UNKNOWN_ID", "Column", "HasColumns", "RowValues", "SampleIds"]
+__all__ = ["METADATA_ROWS", "Column", "HasColumns", "RowValues", "SampleIds"]
 
 Column = Any
 """One value per row: a list of Python values, or a pyarrow array."""
 
 METADATA_ROWS = 1 << 12
 """Rows that are decoded and coded at a time."""
-
-UNKNOWN_ID = int(np.iinfo(np.int64).min)
-"""Sample id of a row or segment whose id is null or missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
