@@ -292,19 +292,21 @@ def test_places_lead_to_packs_and_segments(rows: TableRows, findings: tuple[Find
         assert place.stop > place.start >= 0
 
 
-def test_the_process_is_left_as_it_was(rows: TableRows, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_process_is_left_as_it_was(
+    rows: TableRows, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from great_expectations.data_context.data_context.context_factory import project_manager
 
-    log, temporary = logging.getLogger("great_expectations"), Path(tempfile.gettempdir())
-    before = (warnings.showwarning, list(warnings.filters), log.level, {*temporary.iterdir()})
+    log = logging.getLogger("great_expectations")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other processes use the common one
+    before = (warnings.showwarning, list(warnings.filters), log.level)
     with quiet_context() as mine:
         project_manager.set_project(mine)
         validate(tables_of(rows), parse_suite(TEAM_SUITE, "suite.json"))
         assert project_manager.get_current_project() is mine
 
-    left = {path for path in temporary.iterdir() if path not in before[3]}
-    assert (warnings.showwarning, list(warnings.filters), log.level) == before[:3]
-    assert not [path for path in left if path.name.startswith("tmp")]
+    assert (warnings.showwarning, list(warnings.filters), log.level) == before
+    assert not list(tmp_path.iterdir())
     assert capfd.readouterr() == ("", "")
     with pytest.warns(UserWarning, match="still shown"):
         warnings.warn("still shown", stacklevel=1)
