@@ -53,7 +53,8 @@ class Choice:
         unsure = unsure.take(~_are_inside(unsure, sure))  # a cut may have brought a part inside
         turns = Turns(self._samples)
         wanted = sorted_distinct(unsure.samples)
-        for explained in (*self._chosen, sure):
+        # What a sure run holds beyond the edge of a piece, by chance, is not taken.
+        for explained in (*self._chosen, self._cut_up(sure, edges, min_tokens)):
             turns.note(explained, wanted)
         heads, counts = _stretches(unsure)
         chosen = turns.assign(unsure, heads, counts)

@@ -117,3 +117,25 @@ def test_a_run_that_begins_early_by_chance_hides_no_longer_one() -> None:
 
     assert {f.code for f in report.findings} <= {"SMP003", "SMP006"}
     assert report.drift["conservation"]["lost_tokens"] == len(third) + len(first) + len(other) - 600
+
+
+def test_a_token_by_chance_before_a_tail_takes_nothing_from_the_head() -> None:
+    """Samples that differ in their last token, with tails behind the token that their heads end with."""
+    rng = np.random.default_rng(0)
+
+    def text(n: int) -> list[int]:
+        return [int(i) for i in rng.integers(100, 30000, n)]
+
+    one = text(360)
+    other = [*one[:-1], 7]
+    before = [[*text(199), one[199]], [*text(199), one[199]]]
+    packs = [one[:200], before[0], one[200:], other[:200], before[1], other[200:]]
+
+    columns = {"input_ids": packs, "seq_lens": [[len(pack)] for pack in packs]}
+    reference = {"input_ids": [one, other, *([*row, *text(50)] for row in before)]}
+    report = packlint.check(columns, reference=reference, select=["SMP"])
+
+    messages = {f.code: f.message for f in report.findings}
+    assert messages["SMP003"].startswith("2 of 4 samples were packed in part")
+    assert messages["SMP004"].startswith("2 of 4 samples")
+    assert "SMP002" not in messages
