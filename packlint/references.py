@@ -15,14 +15,14 @@ import numpy as np
 from packlint.config import RunConfig
 from packlint.engine.judge import NO_EVIDENCE, Evidence
 from packlint.engine.scan import ShardPlan, Survey
-from packlint.engine.tally import ShardResult
+from packlint.engine.tally import ShardResult, take_summary
 from packlint.errors import UsageError
 from packlint.model.batch import PackBatch
 from packlint.model.spec import DatasetSpec
 from packlint.readers.shard import BLOCK_TOKENS, Settings, Shard
 from packlint.summaries.composition import Composition
 from packlint.summaries.composition_file import is_composition, read_composition
-from packlint.summaries.cores import cores_of
+from packlint.summaries.composition_observer import CompositionObserver
 from packlint.summaries.drift.tables import drift_table
 from packlint.summaries.order import order_tables
 from packlint.summaries.pack_order import PackOrder
@@ -74,7 +74,7 @@ class NoReference:
 
     def survey(self) -> Survey:
         """Return that metadata are read, and segments counted where that is wanted."""
-        return Survey(by=self.by, observers=(SegmentObserver(),) if self.is_kept else ())
+        return Survey(by=self.by, observers=(CompositionObserver(),) if self.is_kept else ())
 
     def settle(self, packed: Sequence[ShardPlan], results: Mapping[str, ShardResult]) -> Settled:
         """Return what the packs are made of, or nothing."""
@@ -97,7 +97,7 @@ class SummaryReference:
 
     def survey(self) -> Survey:
         """Return that segments and their order are counted."""
-        return Survey(by=self.by, observers=(SegmentObserver(), OrderObserver()))
+        return Survey(by=self.by, observers=(CompositionObserver(), OrderObserver()))
 
     def settle(self, packed: Sequence[ShardPlan], results: Mapping[str, ShardResult]) -> Settled:
         """Return what both builds are made of."""
@@ -137,22 +137,6 @@ class SampleReference:
             "packed": {**table["packed"], "n_samples": found.n_packed, "n_segments": composition.n_samples},
         }
         return Settled(Evidence(found=found, reference=reference, packed=composition), {**table, **told})
-
-
-class SegmentObserver:
-    """Add up what packs are made of where nothing tells what their packer put around samples."""
-
-    key = "composition"
-
-    def zero(self) -> Composition:
-        """Return nothing."""
-        return Composition()
-
-    def observe(self, summary: Composition, batch: PackBatch) -> Composition:
-        """Add a batch."""
-        cores = cores_of(batch, batch.spec.special_ids)
-        summary.observe(batch, cores.lengths, cores.starts)
-        return summary
 
 
 class OrderObserver:
@@ -214,16 +198,11 @@ def open_reference(
 
 
 def _taken(results: Mapping[str, ShardResult]) -> Composition:
-    composition = Composition()
-    for result in results.values():
-        composition = composition.merge(result.summaries.pop(SegmentObserver.key, Composition()))
-    return composition
+    return take_summary(results.values(), CompositionObserver.key, Composition())
 
 
 def _order(packed: Sequence[ShardPlan], results: Mapping[str, ShardResult]) -> dict[str, Any]:
-    order = PackOrder()
-    for result in results.values():
-        order = order.merge(result.summaries.pop(OrderObserver.key, PackOrder()))
+    order = take_summary(results.values(), OrderObserver.key, PackOrder())
     return order_tables(order, [plan.shard.name for plan in packed])
 
 

@@ -13,7 +13,7 @@ from packlint.config import RunConfig, parse_config
 from packlint.engine.conclude import conclude
 from packlint.engine.plan import Plan, plan_shards
 from packlint.engine.scan import ShardPlan
-from packlint.engine.tally import ShardResult, tally_fault
+from packlint.engine.tally import ShardResult, take_summary, tally_fault
 from packlint.errors import UnreadableError, UsageError
 from packlint.executors import local
 from packlint.finding import Finding, Location, Severity
@@ -27,7 +27,7 @@ from packlint.report import Report, hold_against
 from packlint.rule_choice import choose_rules
 from packlint.summaries.composition import Composition
 from packlint.summaries.drift.tables import with_texts
-from packlint.summaries.tables import TableObserver, take_rows
+from packlint.summaries.tables import TableObserver, TableRows
 
 if TYPE_CHECKING:
     from packlint.expectations import TablesWanted
@@ -223,7 +223,7 @@ def _finish_tables(
     """Return what failed of the suite, and why it could not be judged: the rest of the report stands."""
     names = [shard_plan.shard.name for shard_plan in plan.shards]
     try:
-        return tables.finish(take_rows(results.values()), names), ()
+        return tables.finish(take_summary(results.values(), TableObserver.key, TableRows()), names), ()
     except UsageError as error:
         return (), (f"EXP001: {error}",)
 

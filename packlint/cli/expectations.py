@@ -15,11 +15,11 @@ from packlint.cli.progress import ScanProgress, wants_progress
 from packlint.cli.screen import color_option, wants_color, write
 from packlint.config import RunConfig
 from packlint.engine.scan import Survey
-from packlint.engine.tally import ShardResult
+from packlint.engine.tally import ShardResult, take_summary
 from packlint.errors import UnreadableError
 from packlint.reporters.signs import count
 from packlint.summaries.columns import Table
-from packlint.summaries.tables import TableObserver, take_rows
+from packlint.summaries.tables import TableObserver, TableRows
 
 __all__ = ["command"]
 
@@ -79,7 +79,8 @@ def _scan(paths: Sequence[str], config: RunConfig, *, jobs: int, quiet: bool, co
         progress.begin(plan)
         results = local.run(plan.shards, (), jobs=jobs, survey=survey, on_progress=progress.advance)
     _refuse_damage(results)
-    return take_rows(results.values()).tables([entry.shard.name for entry in plan.shards])
+    rows = take_summary(results.values(), TableObserver.key, TableRows())
+    return rows.tables([entry.shard.name for entry in plan.shards])
 
 
 def _refuse_damage(results: Mapping[str, ShardResult]) -> None:

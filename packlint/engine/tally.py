@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,17 @@ from packlint.finding import Confidence, Hits, Location
 from packlint.model.batch import PackBatch, Unit
 from packlint.readers.shard import Fault
 
-__all__ = ["MAX_EXEMPLARS", "ShardResult", "Tally", "count_batch", "tally_fault", "tally_hits"]
+__all__ = [
+    "MAX_EXEMPLARS",
+    "ShardResult",
+    "Tally",
+    "count_batch",
+    "take_summary",
+    "tally_fault",
+    "tally_hits",
+]
+
+T = TypeVar("T")
 
 MAX_EXEMPLARS = 5
 """Places kept per rule and shard; counts stay exact."""
@@ -104,6 +114,16 @@ class ShardResult:
             mine = self.summaries.get(code)
             self.summaries[code] = summary if mine is None else mine.merge(summary)
         self.errors = tuple(sorted({*self.errors, *other.errors}))
+
+
+def take_summary(results: Iterable[ShardResult], key: str, zero: T) -> T:
+    """Return the sum of one summary over all results, and take it out of them."""
+    total: Any = zero
+    for result in results:
+        if key in result.summaries:
+            total = total.merge(result.summaries.pop(key))
+    taken: T = total
+    return taken
 
 
 def count_batch(batch: PackBatch) -> Counter[str]:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from packlint.engine.scan import ShardPlan, Survey
-from packlint.engine.tally import ShardResult
+from packlint.engine.tally import ShardResult, take_summary
 from packlint.errors import UnreadableError, UsageError
 from packlint.executors import local
 from packlint.matching.accounts import reconcile
-from packlint.matching.compositions import CompositionObserver
 from packlint.matching.matcher import Matcher
 from packlint.matching.reference import SampleRows, SamplesObserver
 from packlint.matching.shares import packed_shares
@@ -20,6 +19,7 @@ from packlint.readers.metadata import why_not
 from packlint.readers.reference import is_rendered
 from packlint.readers.shard import BLOCK_TOKENS
 from packlint.summaries.composition import Composition
+from packlint.summaries.composition_observer import CompositionObserver
 from packlint.summaries.matches import Matches
 from packlint.summaries.reconciliation import Reconciliation
 from packlint.summaries.samples import SampleIndex, Samples
@@ -70,12 +70,8 @@ class Comparison:
             results: what the scan of them has added up, by shard.
             max_tokens: tokens of unmatched segments held at a time.
         """
-        matches, composition = Matches(), Composition()
-        n_targets = 0
-        for result in results.values():
-            matches = matches.merge(result.summaries.pop(Matcher.key, Matches()))
-            composition = composition.merge(result.summaries.pop(CompositionObserver.key, Composition()))
-            n_targets += result.counts["n_targets"]
+        matches = take_summary(results.values(), Matcher.key, Matches())
+        composition = take_summary(results.values(), CompositionObserver.key, Composition())
         own = {name for name in self.by if any(why_not(plan.shard, name) is None for plan in packed)}
         segments = matches.sorted()
         traced = trace(packed, self.plans, self.samples, self.index, segments, max_tokens)
@@ -127,13 +123,12 @@ def compare(
         survey=Survey(by=by, reads_ids=bool(by), observers=observers),
         on_progress=on_progress,
     )
-    rows, composition = SampleRows(), Composition()
     for name, result in results.items():
         for code, tally in result.tallies.items():
             where = tally.exemplars[0]
             raise UnreadableError(f"reference {name}: {where.note} ({code}, row {where.pack})")
-        rows = rows.merge(result.summaries.pop(SamplesObserver.key, SampleRows()))
-        composition = composition.merge(result.summaries.pop(CompositionObserver.key, Composition()))
+    rows = take_summary(results.values(), SamplesObserver.key, SampleRows())
+    composition = take_summary(results.values(), CompositionObserver.key, Composition())
     composition.is_source = True  # the packs come from these very samples: nothing that moved is chance
     samples = rows.samples(tuple(plan.shard.name for plan in plans), specials)
     if len(samples) == 0:

@@ -13,7 +13,6 @@ from packlint.engine.scan import ShardPlan
 from packlint.errors import UnreadableError
 from packlint.model.arrays import IntArray
 from packlint.model.batch import PackBatch
-from packlint.model.spec import DatasetSpec
 from packlint.readers.canonical import build
 
 __all__ = ["find_specials"]
@@ -36,7 +35,7 @@ def find_specials(packed: Sequence[ShardPlan], reference: Sequence[ShardPlan]) -
     sample holds, and that comes about as often as samples do, was put between them.
     """
     specs = (plan.reading.context.spec for plan in (*packed, *reference))
-    found = _declared(specs)
+    found = {i for spec in specs for i in spec.special_ids}
     theirs = _Ends.of(reference)
     # A segment alone in its pack may be a fragment, whose end is where the pack was full.
     for ours in (_Ends.of(packed), _Ends.of(packed, in_company=True)):
@@ -102,14 +101,6 @@ class _Ends:
 def _counted(ids: IntArray) -> dict[int, int]:
     values, counts = np.unique(ids, return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
-
-
-def _declared(specs: Iterable[DatasetSpec]) -> set[int]:
-    found: set[int] = set()
-    for spec in specs:
-        found.update(spec.eos_ids.value if spec.eos_ids else ())
-        found.update(known.value for known in (spec.bos_id, spec.pad_id) if known)
-    return found
 
 
 def _peek(plan: ShardPlan) -> Iterable[PackBatch]:

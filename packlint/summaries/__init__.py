@@ -17,6 +17,7 @@ they and the rules compute with:
 
     histogram.py    whole numbers, counted exactly; token_counts.py ids; shares.py categories; positions.py
     distances.py    how far two histograms are apart, and how far chance takes them
+    composition_observer.py  adds up a `Composition` during a scan
     plain.py        what a file says, read strictly; composition_file.py reads and writes compositions
     hashes.py       position-independent hashes of token runs
     packing.py      a lower bound on the packs that samples need

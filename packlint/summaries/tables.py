@@ -9,9 +9,9 @@ in any order; rows come out by shard, pack and segment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from packlint.model.edges import closed
 from packlint.model.metadata import Categories
 from packlint.summaries.columns import ABSENT, COLUMNS, RENAMED, UNKNOWN, KeptRows, Table
 
-__all__ = ["TableObserver", "TableRows", "take_rows"]
+__all__ = ["TableObserver", "TableRows"]
 
 _MAX_SEPARATOR_TOKENS = 2
 
@@ -62,14 +62,6 @@ class TableRows:
         }
 
 
-class HasSummaries(Protocol):
-    """What a scan gives for a shard."""
-
-    @property
-    def summaries(self) -> dict[str, Any]:
-        """Summaries by the key of their observer."""
-
-
 class TableObserver:
     """Collect the tables while shards are scanned; see `TableRows`."""
 
@@ -82,14 +74,6 @@ class TableObserver:
     def observe(self, summary: TableRows, batch: PackBatch) -> TableRows:
         """Return the summary with the rows of a batch."""
         return summary.merge(TableRows.of(batch))
-
-
-def take_rows(results: Iterable[HasSummaries]) -> TableRows:
-    """Return the rows that a scan collected, and take them out of its results."""
-    rows = TableRows()
-    for result in results:
-        rows = rows.merge(result.summaries.pop(TableObserver.key, TableRows()))
-    return rows
 
 
 def _pack_rows(batch: PackBatch) -> KeptRows:

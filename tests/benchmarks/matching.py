@@ -18,12 +18,12 @@ from packlint.engine.plan import plan_shards
 from packlint.engine.scan import Observer, ShardPlan, Survey, scan_part
 from packlint.executors import local
 from packlint.matching import Comparison, compare, plan_reference
-from packlint.matching.compositions import CompositionObserver
 from packlint.matching.reference import SamplesObserver
 from packlint.model.arrays import Int64Array, IntArray
 from packlint.readers import open_shards
 from packlint.readers.shard import Part
 from packlint.session import reader_settings
+from packlint.summaries.composition_observer import CompositionObserver
 from tests.benchmarks.timing import cpu_seconds, drain, quartiles
 
 __all__ = ["matching"]

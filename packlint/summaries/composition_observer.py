@@ -16,20 +16,21 @@ class CompositionObserver:
     """Add up a `Composition`.
 
     Args:
-        specials: ids that do not count at the ends of samples.
+        specials: ids that do not count at the ends of samples; none where each shard's own conventions
+            tell.
     """
 
-    specials: tuple[int, ...]
+    specials: tuple[int, ...] | None = None
     key = "composition"
 
     def zero(self) -> Composition:
         """Return nothing."""
         composition = Composition()
-        composition.name_specials("found", self.specials)
+        composition.name_specials("found", self.specials or ())
         return composition
 
     def observe(self, summary: Composition, batch: PackBatch) -> Composition:
         """Add the segments of a batch."""
-        cores = cores_of(batch, self.specials)
+        cores = cores_of(batch, batch.spec.special_ids if self.specials is None else self.specials)
         summary.observe(batch, cores.lengths, cores.starts)
         return summary
