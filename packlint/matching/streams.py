@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -90,12 +89,8 @@ def _ends(
     is_kept = (index.contents[numbers] == numbers) & (samples.n_tokens[numbers] >= _WIDTH)
     numbers = numbers[is_kept]
     stops = offsets[:-1][is_kept] + samples.heads[numbers] + samples.n_tokens[numbers]
-    [values] = values_of_runs(partial(_stored, tokens), stops - _WIDTH, stops, BASES[:1])
+    [values] = values_of_runs(tokens, stops - _WIDTH, stops, BASES[:1])
     return values, numbers
-
-
-def _stored(tokens: IntArray, start: int, stop: int) -> IntArray:
-    return tokens[start:stop]
 
 
 def _slots(keys: UInt64Array) -> UInt64Array:

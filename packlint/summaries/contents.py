@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from packlint.model.batch import PackBatch
-from packlint.summaries.hashes import mix, pack_hashes
+from packlint.summaries.hashes import hash_batch, mix
 
 __all__ = ["Content", "ShardContents"]
 
@@ -62,7 +62,7 @@ class ShardContents:
     @classmethod
     def of(cls, batch: PackBatch) -> ShardContents:
         """Return the content of one batch."""
-        hashes, numbers = pack_hashes(batch), batch.pack_numbers.astype(np.uint64)
+        hashes, numbers = hash_batch(batch).packs, batch.pack_numbers.astype(np.uint64)
         sums = [int(mix(hashes + mix(numbers + salt)).sum(dtype=np.uint64)) for salt in _SALTS]
         content = Content((sums[0], sums[1]), batch.n_packs, batch.n_tokens)
         return cls({batch.shard.index: content})

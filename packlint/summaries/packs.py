@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from packlint.finding import Location
 from packlint.model.arrays import BoolArray, Int64Array
 from packlint.model.batch import PackBatch
-from packlint.summaries.hashes import hash_runs
+from packlint.summaries.hashes import hash_batch
 from packlint.summaries.places import MAX_PLACES
 
 __all__ = ["PackKeys", "Repeats"]
@@ -98,10 +98,9 @@ class PackKeys:
 
     def add_segments(self, batch: PackBatch, segments: Int64Array) -> None:
         """Add some segments of a batch, by their place in it, as if each were a pack; in place."""
-        starts, stops = batch.segments.starts[segments], batch.segments.stops[segments]
         numbers = batch.pack_numbers[batch.segments.packs[segments]]
-        hashes = hash_runs(batch.tokens, starts, stops)
-        self.add(hashes, stops - starts, batch.shard.index, numbers)
+        hashes, lengths = hash_batch(batch).segments[segments], batch.segments.lengths[segments]
+        self.add(hashes, lengths, batch.shard.index, numbers)
 
     def merge(self, other: PackKeys) -> PackKeys:
         """Return the packs of both."""

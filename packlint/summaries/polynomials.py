@@ -1,16 +1,15 @@
-"""Polynomials in words, modulo 2^64: what hashes of runs and of windows are made of.
+"""Polynomials in ids, modulo 2^64: what hashes of runs and of windows are made of.
 
-    value of a run = w[0] + w[1] b + w[2] b^2 + ...        b odd, so that it has an inverse
+    value of a run = t[0] + t[1] b + t[2] b^2 + ...        b odd, so that it has an inverse
     half of a hash = mix(value + length * s)
 
-Two runs of equal value and length are taken as equal. Words are weighted by powers that begin again in every
+Two runs of equal value and length are taken as equal. Ids are weighted by powers that begin again in every
 block, so that the table of powers stays in cache; sums between edges are then moved to the run's start by a
 power of the inverse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -22,7 +21,6 @@ __all__ = [
     "BASES",
     "LENGTH_FACTOR",
     "Prefixes",
-    "Slices",
     "UInt64Array",
     "hashes_of_values",
     "inverse_powers",
@@ -34,10 +32,8 @@ __all__ = [
 ]
 
 UInt64Array = NDArray[np.uint64]
-Slices = Callable[[int, int], IntArray | UInt64Array]
-"""Gives the words from one place up to another."""
 
-_BLOCK = 1 << 14
+_BLOCK = 1 << 16
 _WORD = 1 << 64
 BASES = (0x9E3779B97F4A7C15, 0xBEA225F9EB34556D)
 """Odd constants without structure: the increment of splitmix64 (2^64 divided by the golden ratio), and one of
@@ -48,19 +44,19 @@ _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def values_of_runs(
-    read: Slices, starts: Int64Array, stops: Int64Array, bases: tuple[int, ...]
+    tokens: IntArray, starts: Int64Array, stops: Int64Array, bases: tuple[int, ...]
 ) -> list[UInt64Array]:
-    """Return `uint64[run]` for each base, the values of runs of words, in one pass over the words.
+    """Return `uint64[run]` for each base, the values of runs of tokens, in one pass over them.
 
     Args:
-        read: gives the words.
-        starts: `int64[run]`, first word of each run, in any order.
-        stops: `int64[run]`, one past its last word; may equal the start.
+        tokens: `int[token]`, in any integer type.
+        starts: `int64[run]`, first token of each run, in any order.
+        stops: `int64[run]`, one past its last token; may equal the start.
         bases: the bases.
     """
     edges = sorted_distinct(starts, stops)
     from_start, to_stop = np.searchsorted(edges, starts), np.searchsorted(edges, stops)
-    sums = _sums_at(read, edges, bases)
+    sums = _sums_at(tokens, edges, bases)
     return [
         (before[to_stop] - before[from_start]) * inverse_powers(starts, base)
         for before, base in zip(sums, bases, strict=True)
@@ -157,13 +153,13 @@ def unmix(words: UInt64Array) -> UInt64Array:
     return np.asarray(words ^ (words >> np.uint64(30)) ^ (words >> np.uint64(60)), np.uint64)
 
 
-def _sums_at(read: Slices, edges: Int64Array, bases: tuple[int, ...]) -> list[UInt64Array]:
-    """Return `uint64[edge]` for each base, the sum of `w[i] b^i` from the first edge to each.
+def _sums_at(tokens: IntArray, edges: Int64Array, bases: tuple[int, ...]) -> list[UInt64Array]:
+    """Return `uint64[edge]` for each base, the sum of `t[i] b^i` from the first edge to each.
 
     Args:
-        read: gives the words.
+        tokens: `int[token]`.
         edges: `int64[edge]`, rising, distinct.
-        bases: the bases; words are converted once for all.
+        bases: the bases; ids are converted once for all.
     """
     if edges.size < 2:
         return [np.zeros(edges.size, np.uint64) for _ in bases]
@@ -173,14 +169,15 @@ def _sums_at(read: Slices, edges: Int64Array, bases: tuple[int, ...]) -> list[UI
     first = np.searchsorted(cuts, [*starts, high]).tolist()
     inside = (cuts - low) % _BLOCK
     sums = [np.empty(cuts.size, np.uint64) for _ in bases]
-    words, weighted = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint64)
+    ids = np.empty(min(_BLOCK, high - low), np.uint64)
+    terms = [*(np.empty_like(ids) for _ in bases[1:]), ids]  # the last base may overwrite the ids
     for block, start in enumerate(starts.tolist()):
         n = min(_BLOCK, high - start)
-        np.copyto(words[:n], read(start, start + n), casting="unsafe")
+        np.copyto(ids[:n], tokens[start : start + n], casting="unsafe")
         at = slice(first[block], first[block + 1])
-        for base, total in zip(bases, sums, strict=True):
-            np.multiply(words[:n], _table(base)[:n], out=weighted[:n])
-            np.add.reduceat(weighted[:n], inside[at], out=total[at])
+        for base, term, total in zip(bases, terms, sums, strict=True):
+            np.multiply(ids[:n], _table(base)[:n], out=term[:n])
+            np.add.reduceat(term[:n], inside[at], out=total[at])
     block_of = np.repeat(starts, np.diff(first))
     place = np.searchsorted(cuts, edges)
     return [_before(total, powers(block_of, base))[place] for base, total in zip(bases, sums, strict=True)]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from packlint.model.arrays import IntArray
 from packlint.summaries import polynomials
-from packlint.summaries.hashes import hash_packs, hash_runs
+from packlint.summaries.hashes import hash_batch, hash_runs
+from packlint.testing import make_batch
 
 _WORD = 1 << 64
 _R, _S = 0x9E3779B97F4A7C15, 0xD1342543DE82EF95
@@ -141,30 +142,19 @@ def test_many_different_runs_do_not_collide() -> None:
     assert abs(int(np.bitwise_count(found).sum()) / (64 * found.size) - 0.5) < 0.01
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 3), max_size=9), max_size=8),
-    st.sampled_from([0, 65_530, 2**31 - 4, 2**40, -2, -(2**33)]),
-)
-def test_packs_hash_alike_when_and_only_when_they_are_equal(packs: list[list[int]], base: int) -> None:
-    packs = [[base + token for token in pack] for pack in packs]
-    offsets = np.cumsum([0, *map(len, packs)])
-
-    hashes = hash_packs(np.array([t for pack in packs for t in pack], np.int64), offsets).tolist()
-
-    for one, its_hash in zip(packs, hashes, strict=True):
-        for other, other_hash in zip(packs, hashes, strict=True):
-            assert (its_hash == other_hash) == (one == other)
+SEGMENTS = st.lists(st.integers(0, 3), min_size=1, max_size=9)
 
 
-@given(st.lists(st.lists(st.integers(0, 60_000), max_size=9), min_size=1, max_size=6), st.integers(0, 5))
-def test_pack_hash_depends_on_neither_type_nor_place(packs: list[list[int]], before: int) -> None:
-    offsets = np.cumsum([0, *map(len, packs)])
-    tokens = np.array([t for pack in packs for t in pack], np.int64)
-    expected = hash_packs(tokens, offsets)
+@given(st.lists(st.lists(SEGMENTS, min_size=1, max_size=4), min_size=1, max_size=5))
+@settings(max_examples=100)
+def test_a_batch_is_hashed_in_one_pass(packs: list[list[list[int]]]) -> None:
+    rows = [[token for segment in pack for token in segment] for pack in packs]
+    batch = make_batch(
+        {"input_ids": rows, "seq_lens": [[len(segment) for segment in pack] for pack in packs]}
+    )
 
-    for dtype in (np.uint16, np.int32, np.uint32, np.uint64):
-        moved = np.concatenate([np.zeros(before, dtype), tokens.astype(dtype)])
-        assert np.array_equal(hash_packs(moved, offsets + before), expected)
-    for at, pack in enumerate(packs):
-        alone = hash_packs(np.array(pack, np.int64), np.array([0, len(pack)]))
-        assert alone[0] == expected[at]
+    found = hash_batch(batch)
+
+    assert found.packs.tolist() == [oracle(row) for row in rows]
+    assert found.segments.tolist() == [oracle(segment) for pack in packs for segment in pack]
+    assert hash_batch(batch) is found
