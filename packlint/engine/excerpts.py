@@ -5,18 +5,20 @@ Only a few places per rule and batch are ever drawn, so that this may loop over 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from packlint.finding import Excerpt, Layout
+from packlint.finding import Excerpt, Layout, Location
 from packlint.model.arrays import BoolArray, Int64Array
 from packlint.model.batch import PackBatch
 from packlint.model.boundaries import Boundaries
 from packlint.model.contract import BoundarySource
 from packlint.model.isolation import deciding_source, effective_segments
 from packlint.model.roles import Role
-from packlint.model.spans import Spans
 
-__all__ = ["MAX_SEGMENTS", "excerpt_of"]
+__all__ = ["MAX_SEGMENTS", "excerpts_of"]
 
 MAX_SEGMENTS = 48
 """Segments of a layout: a pack of more is shown around the place."""
@@ -26,28 +28,37 @@ _MAX_GRID_CELLS = 32
 _ROLE_NAMES = {int(role): "" if role is Role.UNKNOWN else role.name.lower() for role in Role}
 
 
-def excerpt_of(batch: PackBatch, pack: int, place: int, low: int, high: int) -> Excerpt:
-    """Return what the flat tokens `[low, high)` of a pack are, and the pack around `place` in outline."""
-    places = np.arange(low, high)
-    segments = batch.segments_of(places)
-    inside = segments >= 0
-    numbers = np.full(segments.size, -1)
-    numbers[inside] = batch.segment_numbers[segments[inside]]
-    return Excerpt(
-        segments=tuple(numbers.tolist()),
-        is_padding=tuple(batch.padding.contains(places).tolist()),
-        is_target=tuple(batch.targets.contains(places).tolist()),
-        roles=_roles(batch, places),
-        labels=() if batch.label_ids is None else tuple(batch.label_ids[low:high].tolist()),
-        positions=() if batch.position_ids is None else tuple(batch.position_ids[low:high].tolist()),
-        layout=_layout(batch, pack, place),
-    )
+def excerpts_of(batch: PackBatch, places: Sequence[Location]) -> list[Excerpt]:
+    """Return what the tokens around some places of a batch are, and the packs in outline."""
+    packs = np.searchsorted(batch.pack_numbers, [place.pack for place in places])
+    bases = batch.pack_offsets[packs]
+    lows = bases + [place.context_start for place in places]
+    sizes = [len(place.context) for place in places]
+    tokens = np.concatenate([np.arange(low, low + n) for low, n in zip(lows.tolist(), sizes, strict=True)])
+    ends = np.cumsum(sizes).tolist()
+    slices = [slice(stop - n, stop) for stop, n in zip(ends, sizes, strict=True)]
+    values = _values(batch, tokens)
+    return [
+        Excerpt(
+            **{name: tuple(of_all[chosen]) for name, of_all in values.items()},
+            layout=_layout(batch, pack, base + place.start),
+        )
+        for place, pack, base, chosen in zip(places, packs.tolist(), bases.tolist(), slices, strict=True)
+    ]
 
 
-def _roles(batch: PackBatch, places: Int64Array) -> tuple[str, ...]:
-    if batch.roles is None:
-        return ()
-    return tuple(_ROLE_NAMES[code] for code in batch.roles.at(places).tolist())
+def _values(batch: PackBatch, tokens: Int64Array) -> dict[str, list[Any]]:
+    """Return, by field of an excerpt, one value for each of some flat tokens; empty where nobody knows."""
+    numbers = np.append(batch.segment_numbers, -1)[batch.segments_of(tokens)]
+    roles = [] if batch.roles is None else batch.roles.at(tokens).tolist()
+    return {
+        "segments": numbers.tolist(),
+        "is_padding": batch.padding.contains(tokens).tolist(),
+        "is_target": batch.targets.contains(tokens).tolist(),
+        "roles": [_ROLE_NAMES[code] for code in roles],
+        "labels": [] if batch.label_ids is None else batch.label_ids[tokens].tolist(),
+        "positions": [] if batch.position_ids is None else batch.position_ids[tokens].tolist(),
+    }
 
 
 def _layout(batch: PackBatch, pack: int, place: int) -> Layout:
@@ -70,9 +81,8 @@ def _make_layout(batch: PackBatch, pack: int, begin: int, end: int) -> Layout:
     first, last = (int(i) for i in batch.segment_first_in_pack[pack : pack + 2])
     low = base if begin == first else int(batch.segments.starts[begin])
     high = stop if end == last else int(batch.segments.stops[end - 1])
-    segments = zip(
-        batch.segments.starts[begin:end] - base, batch.segments.stops[begin:end] - base, strict=True
-    )
+    runs = batch.segments.starts[begin:end] - base, batch.segments.stops[begin:end] - base
+    padding = _inside(batch.padding.starts, batch.padding.stops, base, low, high)
     source = deciding_source(batch) if batch.shard.contract is not None else None
     is_dense = source is BoundarySource.DENSE_MASK
     return Layout(
@@ -81,31 +91,30 @@ def _make_layout(batch: PackBatch, pack: int, begin: int, end: int) -> Layout:
         first_segment=begin - first,
         start=low - base,
         stop=high - base,
-        segments=tuple((int(a), int(b)) for a, b in segments),
-        padding=_runs(batch.padding, base, low, high),
+        segments=tuple(zip(*(edges.tolist() for edges in runs), strict=True)),
+        padding=tuple((start, stop) for start, stop, _ in padding),
         blocks=() if is_dense or batch.shard.contract is None else _blocks(batch, base, low, high),
         grid=_grid(batch, pack, low, high) if is_dense else (),
     )
 
 
-def _runs(spans: Spans, base: int, low: int, high: int) -> tuple[tuple[int, int], ...]:
-    """Return the first runs inside `[low, high)`, counted from the pack's start."""
-    from_, to = np.searchsorted(spans.stops, low, side="right"), np.searchsorted(spans.starts, high)
-    to = min(to, from_ + MAX_SEGMENTS)
-    starts, stops = np.maximum(spans.starts[from_:to], low), np.minimum(spans.stops[from_:to], high)
-    return tuple(zip((starts - base).tolist(), (stops - base).tolist(), strict=True))
+def _inside(
+    starts: Int64Array, stops: Int64Array, base: int, low: int, high: int
+) -> list[tuple[int, int, int]]:
+    """Return the first runs inside `[low, high)`, counted from the pack's start, each with its index."""
+    first = int(stops.searchsorted(low, side="right"))
+    last = min(int(starts.searchsorted(high)), first + MAX_SEGMENTS)
+    runs = zip(starts[first:last].tolist(), stops[first:last].tolist(), range(first, last), strict=True)
+    return [(max(start, low) - base, min(stop, high) - base, index) for start, stop, index in runs]
 
 
 def _blocks(batch: PackBatch, base: int, low: int, high: int) -> tuple[tuple[int, int, int], ...]:
     """Return the trainer's blocks with a group each, numbered within the layout."""
     blocks: Boundaries = effective_segments(batch)
-    from_, to = np.searchsorted(blocks.stops, low, side="right"), np.searchsorted(blocks.starts, high)
-    to = min(to, from_ + MAX_SEGMENTS)
-    starts, stops = np.maximum(blocks.starts[from_:to], low), np.minimum(blocks.stops[from_:to], high)
-    groups = np.arange(from_, to) if blocks.groups is None else blocks.groups[from_:to]
-    number = {group: i for i, group in enumerate(dict.fromkeys(groups.tolist()))}
-    kept = zip((starts - base).tolist(), (stops - base).tolist(), groups.tolist(), strict=True)
-    return tuple((a, b, number[group]) for a, b, group in kept if a < b)
+    found = _inside(blocks.starts, blocks.stops, base, low, high)
+    groups = [index if blocks.groups is None else int(blocks.groups[index]) for _, _, index in found]
+    number = {group: i for i, group in enumerate(dict.fromkeys(groups))}
+    return tuple((a, b, number[group]) for (a, b, _), group in zip(found, groups, strict=True) if a < b)
 
 
 def _grid(batch: PackBatch, pack: int, low: int, high: int) -> tuple[str, ...]:

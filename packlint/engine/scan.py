@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from packlint.engine.tally import ShardResult, count_batch, tally_fault, tally_hits
 from packlint.errors import UnreadableError
 from packlint.model.batch import PackBatch
-from packlint.model.needs import missing
+from packlint.model.needs import unmet_needs
 from packlint.readers.canonical import build
 from packlint.readers.metadata import attach, attach_sample_ids, read_metadata, read_sample_ids
 from packlint.readers.reading import Reading
@@ -125,12 +125,12 @@ class _Step:
 
 
 def _steps(rules: Sequence[Rule], batch: PackBatch) -> list[_Step]:
-    steps = []
+    steps, unmet = [], unmet_needs(batch)
     for rule in rules:
         if not isinstance(rule, PackRule | DatasetRule):
             continue
-        reasons = (missing(batch, need) for need in rule.meta.needs)
-        reason = next((r for r in reasons if r), None) or rule.unchecked(batch)
+        reason = next((unmet[need] for need in rule.meta.needs if need in unmet), None)
+        reason = reason or rule.unchecked(batch)
         if reason is not None and not rule.partial:
             steps.append(_Step(rule.meta.code, reason))
         elif isinstance(rule, PackRule):
@@ -158,8 +158,10 @@ def _apply(result: ShardResult, batch: PackBatch, step: _Step) -> None:
         tally.unchecked[step.reason] += batch.n_packs
     if step.pack_rule is not None:
         hits = step.pack_rule.check(batch)
-        if len(hits) or hits.measured:
+        if len(hits):
             tally.add(tally_hits(batch, hits))
+        else:
+            tally.add_measured(hits)
     elif step.dataset_rule is not None:
         summary = result.summaries.get(step.code)
         summary = step.dataset_rule.zero() if summary is None else summary

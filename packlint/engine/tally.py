@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from packlint.engine.excerpts import excerpt_of
+from packlint.engine.excerpts import excerpts_of
 from packlint.finding import Confidence, Hits, Location
+from packlint.model.arrays import Int64Array
 from packlint.model.batch import PackBatch, Unit
 from packlint.readers.shard import Fault
 
@@ -63,6 +64,11 @@ class Tally:
     unchecked: Counter[str] = field(default_factory=Counter)
     batch: PackBatch | None = None
 
+    def add_measured(self, hits: Hits) -> None:
+        """Add what a rule measured in a batch."""
+        for name, value in hits.measured.items():
+            self.measured[name] += int(value)
+
     def add(self, other: Tally) -> None:
         """Add the counts of other packs."""
         self.measured.update(other.measured)
@@ -77,7 +83,7 @@ class Tally:
         self.amount += other.amount
         if other.exemplars:
             both = sorted(self.exemplars + other.exemplars, key=lambda place: place.order)[:MAX_EXEMPLARS]
-            self.exemplars = tuple(_with_excerpts(both, other))
+            self.exemplars = _with_excerpts(both, other)
         self.confidence = max(self.confidence, other.confidence, key=lambda c: c.rank)
 
 
@@ -143,19 +149,17 @@ def count_batch(batch: PackBatch) -> Counter[str]:
 
 
 def tally_hits(batch: PackBatch, hits: Hits) -> Tally:
-    """Count hits and keep the worst of them as exemplars."""
-    tally = Tally(measured=Counter({name: int(value) for name, value in hits.measured.items()}), batch=batch)
-    if len(hits) == 0:
-        return tally
+    """Count hits, at least one, and keep the worst of them as exemplars."""
+    tally = Tally(batch=batch)
+    tally.add_measured(hits)
     tally.n_hits = len(hits)
-    tally.n_packs = int(np.unique(hits.packs).size)
-    tally.n_segments = int(np.unique(hits.segments[hits.segments >= 0]).size)
+    tally.n_packs = _n_distinct(hits.packs)
+    tally.n_segments = _n_distinct(hits.segments[hits.segments >= 0])
     tally.n_tokens = int((hits.stops - hits.starts).sum())
     tally.amount = int(hits.amounts.sum())
     tally.confidence = hits.confidence
     worst = np.lexsort((hits.stops, hits.starts, -hits.amounts))[:MAX_EXEMPLARS]
-    places = [_locate(batch, hits, int(i)) for i in worst]
-    tally.exemplars = tuple(sorted(places, key=lambda place: place.order))
+    tally.exemplars = tuple(sorted(_locate(batch, hits, worst), key=lambda place: place.order))
     return tally
 
 
@@ -165,33 +169,38 @@ def tally_fault(shard: str, fault: Fault) -> Tally:
     return Tally(n_hits=fault.n_hits, n_packs=int(fault.row >= 0), n_checked=1, exemplars=(place,))
 
 
-def _locate(batch: PackBatch, hits: Hits, i: int) -> Location:
-    pack, segment = int(hits.packs[i]), int(hits.segments[i])
-    base, end = int(batch.pack_offsets[pack]), int(batch.pack_offsets[pack + 1])
-    start, stop = int(hits.starts[i]), int(hits.stops[i])
-    low = max(base, start - _CONTEXT_TOKENS)
-    high = min(end, min(stop, start + _MAX_PLACE_TOKENS) + _CONTEXT_TOKENS)
-    return Location(
-        shard=batch.shard.name,
-        pack=int(batch.pack_numbers[pack]),
-        segment=int(batch.segment_numbers[segment]) if segment >= 0 else -1,
-        start=start - base,
-        stop=stop - base,
-        amount=int(hits.amounts[i]),
-        context_start=low - base,
-        context=tuple(batch.tokens[low:high].tolist()),
-    )
+def _n_distinct(indices: Int64Array) -> int:
+    return int(np.count_nonzero(np.bincount(indices)))
 
 
-def _with_excerpts(places: Sequence[Location], new: Tally) -> Iterator[Location]:
-    """Yield the places that were kept, new ones with an excerpt; most batches lose all theirs."""
-    batch = new.batch
-    for place in places:
-        if batch is None or not place.context or place not in new.exemplars:
-            yield place
-            continue
-        pack = int(np.flatnonzero(batch.pack_numbers == place.pack)[0])
-        base = int(batch.pack_offsets[pack])
-        low = base + place.context_start
-        excerpt = excerpt_of(batch, pack, base + place.start, low, low + len(place.context))
-        yield replace(place, excerpt=excerpt)
+def _locate(batch: PackBatch, hits: Hits, which: Int64Array) -> list[Location]:
+    packs, segments = hits.packs[which], hits.segments[which]
+    bases, ends = batch.pack_offsets[packs], batch.pack_offsets[packs + 1]
+    starts, stops = hits.starts[which], hits.stops[which]
+    lows = np.maximum(bases, starts - _CONTEXT_TOKENS)
+    highs = np.minimum(ends, np.minimum(stops, starts + _MAX_PLACE_TOKENS) + _CONTEXT_TOKENS)
+    numbers = np.append(batch.segment_numbers, -1)[segments]
+    columns = (batch.pack_numbers[packs], numbers, starts - bases, stops - bases, hits.amounts[which], bases)
+    rows = zip(*(column.tolist() for column in (*columns, lows, highs)), strict=True)
+    return [
+        Location(
+            shard=batch.shard.name,
+            pack=pack,
+            segment=segment,
+            start=start,
+            stop=stop,
+            amount=amount,
+            context_start=low - base,
+            context=tuple(batch.tokens[low:high].tolist()),
+        )
+        for pack, segment, start, stop, amount, base, low, high in rows
+    ]
+
+
+def _with_excerpts(places: Sequence[Location], new: Tally) -> tuple[Location, ...]:
+    """Return the places that were kept, new ones with an excerpt; most batches lose all theirs."""
+    drawn = [place for place in places if place.context and place in new.exemplars]
+    if new.batch is None or not drawn:
+        return tuple(places)
+    excerpts = dict(zip(map(id, drawn), excerpts_of(new.batch, drawn), strict=True))
+    return tuple(replace(p, excerpt=excerpts[id(p)]) if id(p) in excerpts else p for p in places)

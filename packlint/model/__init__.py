@@ -1,10 +1,10 @@
 """The canonical model of packed data: numpy only, no I/O, no rules.
 
-    spans.py        runs of tokens; rules count with these
+    spans.py        runs of tokens; rules count with these; constant_runs.py those of one id
     boundaries.py   segments as one source records them, and malformed records
-    batch.py        PackBatch: many packs, end to end in flat arrays
+    batch.py        PackBatch: many packs, end to end in flat arrays; segments.py
     context.py      what is known of the shard that a batch comes from
-    passes.py       passes over all tokens, a chunk at a time
+    passes.py       passes over all tokens, a chunk at a time; id_places.py where special tokens stand
     isolation.py    who can see whom; leaks.py counts it in closed form
     recorded.py     records of boundaries in real tokens; conflicts.py compares them; positions.py
     edges.py        how segments begin and end; false_cuts.py where a scan would cut them

@@ -16,17 +16,28 @@ from typing import Any
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, IntArray, WeightArray, empty_int64, sorted_distinct
+from packlint.model.arrays import (
+    BoolArray,
+    Int64Array,
+    IntArray,
+    WeightArray,
+    empty_int64,
+    sorted_distinct,
+)
 from packlint.model.boundaries import Boundaries
 from packlint.model.context import MaskKind, PaddingEvidence, ShardContext, Unit
 from packlint.model.contract import BoundarySource
 from packlint.model.derived import derived
 from packlint.model.expected import Expected, expected_targets
+from packlint.model.id_places import IdPlaces, find_ids
+from packlint.model.marker_table import table_of
 from packlint.model.metadata import Categories
 from packlint.model.passes import find_label_mismatches, find_position_breaks
 from packlint.model.roles import Roles
+from packlint.model.segments import OutsideTargets, Segments
 from packlint.model.spans import Spans
 from packlint.model.spec import DatasetSpec, Policy
+from packlint.model.spellings import spelling_anchors
 from packlint.model.turns import find_roles
 
 __all__ = [
@@ -45,52 +56,13 @@ UNKNOWN_ID = int(np.iinfo(np.int64).min)
 """Sample id of a segment whose id is null or missing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Segments:
-    """Hold the true segments, padding excluded.
-
-    Args:
-        starts: `int64[segment]`, flat first token, rising.
-        stops: `int64[segment]`, flat one past the last token.
-        packs: `int64[segment]`, index of the pack in the batch.
-    """
-
-    starts: Int64Array
-    stops: Int64Array
-    packs: Int64Array
-
-    def __len__(self) -> int:
-        return int(self.starts.size)
-
-    @property
-    def lengths(self) -> Int64Array:
-        """`int64[segment]`, tokens of each segment."""
-        return self.stops - self.starts
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OutsideTargets:
-    """Hold targets whose token the pack does not hold (the end token of pre-shifted segments).
-
-    Args:
-        segments: `int64[outside]`, index of the segment after whose last token the target comes.
-        label_ids: `int64[outside]`, the id asked for.
-    """
-
-    segments: Int64Array = field(default_factory=empty_int64)
-    label_ids: Int64Array = field(default_factory=empty_int64)
-
-    def __len__(self) -> int:
-        return int(self.segments.size)
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PackBatch:
     """Hold packs in canonical form; foreign names ended in the reader.
 
     Args:
         shard: what is known of the shard.
-        pack_numbers: `int64[pack]`, number of each pack in the shard.
+        pack_numbers: `int64[pack]`, number of each pack in the shard, rising.
         tokens: `int[token]`, ids in the stored width.
         pack_offsets: `int64[pack + 1]`, where packs begin and end in `tokens`.
         segments: the true segments; one per pack where nothing records boundaries.
@@ -213,6 +185,11 @@ class PackBatch:
         return np.arange(self.n_segments) - self.segment_first_in_pack[self.segments.packs]
 
     @derived
+    def first_segments(self) -> Int64Array:
+        """Indices of segments that no other precedes in their pack."""
+        return np.flatnonzero(self.segment_numbers == 0)
+
+    @derived
     def inner_segments(self) -> Int64Array:
         """Indices of segments that follow another segment in their pack."""
         return np.flatnonzero(self.segment_numbers > 0)
@@ -225,9 +202,7 @@ class PackBatch:
     @derived
     def token_range(self) -> tuple[int, int]:
         """Smallest and largest id; `(0, -1)` when there are no tokens."""
-        if self.n_tokens == 0:
-            return 0, -1
-        return int(self.tokens.min()), int(self.tokens.max())
+        return self.special_places.token_range
 
     @derived
     def position_breaks(self) -> Int64Array:
@@ -236,6 +211,15 @@ class PackBatch:
         The first token of the batch is a break; later pack starts are only if the count does not go on.
         """
         return empty_int64() if self.position_ids is None else find_position_breaks(self.position_ids)
+
+    @derived
+    def special_places(self) -> IdPlaces:
+        """Where the begin and end ids stand, and those that markers and spellings are searched by."""
+        bos, chat = self.spec.bos_id, self.shard.chat
+        ids = {*self.spec.end_ids, *(() if bos is None else (bos.value,))}
+        if chat is not None:
+            ids.update(table_of(chat).anchors.tolist(), spelling_anchors(chat.spellings))
+        return find_ids(self.tokens, np.array(sorted(ids), np.int64))
 
     @derived
     def end_places(self) -> Int64Array:
@@ -259,7 +243,7 @@ class PackBatch:
         chat = self.shard.chat
         if chat is None:
             return None
-        return find_roles(self.tokens, self.segments.starts, self.segments.stops, chat, self.token_range)
+        return find_roles(self.tokens, self.segments.starts, self.segments.stops, chat, self.special_places)
 
     @derived
     def expected(self) -> Expected | None:
@@ -277,11 +261,9 @@ class PackBatch:
 
     def places_of(self, *ids: int) -> Int64Array:
         """Return the flat places, rising, of real tokens with one of the ids."""
-        low, high = self.token_range
-        found = [np.flatnonzero(self.tokens == i) for i in ids if low <= i <= high]
-        if not found:
-            return empty_int64()
-        places = found[0] if len(found) == 1 else np.sort(np.concatenate(found))
+        asked = np.unique(np.array(ids, np.int64))
+        known = self.special_places
+        places = (known if known.knows(asked) else find_ids(self.tokens, asked)).of(asked)
         return places[~self.padding.contains(places)] if len(self.padding) else places
 
     def packs_of(self, places: Int64Array) -> Int64Array:

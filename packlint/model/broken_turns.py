@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, empty_int64
+from packlint.model.arrays import BoolArray
 from packlint.model.batch import PackBatch
+from packlint.model.constant_runs import are_constant
 from packlint.model.markers import ChatMarkers, Effect
 from packlint.model.roles import Role, Roles
 from packlint.model.spans import Spans
@@ -66,13 +67,14 @@ def find_broken_turns(
     """
     turns = roles.turns
     follows = has_next(roles)
-    is_due = np.isin(np.arange(len(Role)), [int(role) for role in chat.closed_roles])[turns.roles]
+    is_closing = np.zeros(len(Role), np.bool_)
+    is_closing[[int(role) for role in chat.closed_roles]] = True
     repeated = np.zeros(len(turns), np.bool_)
     if chat.alternates:
         same = follows[:-1] & (turns.roles[1:] == turns.roles[:-1])
         repeated[1:] = same & ((turns.roles[1:] == Role.USER) | (turns.roles[1:] == Role.ASSISTANT))
     return BrokenTurns(
-        unclosed=is_due & follows & (turns.ends < 0),
+        unclosed=is_closing[turns.roles] & follows & (turns.ends < 0),
         repeated=repeated,
         nameless=nameless(batch, roles, chat),
         unwrapped=_unwrapped(roles, chat),
@@ -107,14 +109,6 @@ def _stray(batch: PackBatch, roles: Roles, chat: ChatMarkers, max_separator_toke
     starts, stops = roles.starts[runs], np.minimum(roles.stops[runs], next_headers(batch, roles)[turn])
     long = stops - starts > max_separator_tokens
     text = Spans(starts[long], stops[long]).minus(batch.padding)
-    kept = (text.lengths > max_separator_tokens) & _varies(batch, text)
+    is_filling = are_constant(batch.tokens, text.starts, text.stops)
+    kept = (text.lengths > max_separator_tokens) & ~is_filling
     return Spans(text.starts[kept], text.stops[kept])
-
-
-def _varies(batch: PackBatch, spans: Spans) -> BoolArray:
-    """Tell which runs are more than one id over and over (filling)."""
-    changes: Int64Array = empty_int64()
-    if len(spans):
-        changes = np.flatnonzero(batch.tokens[1:] != batch.tokens[:-1]) + 1
-    first = np.searchsorted(changes, spans.starts, side="right")
-    return np.asarray(first < np.searchsorted(changes, spans.stops), np.bool_)

@@ -11,6 +11,7 @@ import numpy as np
 
 from packlint.model.arrays import BoolArray, Int64Array, IntArray
 from packlint.model.batch import PackBatch, PaddingEvidence, Unit
+from packlint.model.constant_runs import are_constant
 from packlint.model.contract import CutPolicy
 from packlint.model.spans import Spans
 from packlint.model.spec import Origin
@@ -157,18 +158,10 @@ def begins_with_end(batch: PackBatch) -> BoolArray:
 
 def fillers(batch: PackBatch) -> BoolArray:
     """Return `bool[segment]`, true for segments of packs that are one repeated id: unmarked padding."""
-    found = np.zeros(batch.n_segments, np.bool_)
     if batch.shard.unit is not Unit.PACK:
-        return found
+        return np.zeros(batch.n_segments, np.bool_)
     starts, stops = batch.segments.starts, batch.segments.stops
-    maybe = np.flatnonzero(stops > starts)
-    for probe in (stops - 1, (starts + stops) // 2):  # nearly all others differ here: no pass over all tokens
-        maybe = maybe[batch.tokens[probe[maybe]] == batch.tokens[starts[maybe]]]
-    if maybe.size:
-        changes = np.flatnonzero(batch.tokens[1:] != batch.tokens[:-1]) + 1
-        first = np.searchsorted(changes, starts[maybe], side="right")
-        found[maybe] = first == np.searchsorted(changes, stops[maybe])
-    return found
+    return are_constant(batch.tokens, starts, stops) & (stops > starts)
 
 
 def open_boundaries(batch: PackBatch, max_separator_tokens: int) -> BoolArray:

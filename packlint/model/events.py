@@ -1,13 +1,14 @@
-"""Places of markers in the tokens: one pass per cluster of ids, then only what was found."""
+"""Places of markers in the tokens, from the places of the ids that they are searched by."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from packlint.model.arrays import BoolArray, Int64Array, IntArray, are_among, empty_int64
+from packlint.model.id_places import IdPlaces
 from packlint.model.marker_table import MarkerTable, table_of
 from packlint.model.markers import ChatMarkers, Effect, Ids, Place
 
@@ -40,7 +41,7 @@ def find_events(
     segment_starts: Int64Array,
     segment_stops: Int64Array,
     chat: ChatMarkers,
-    token_range: tuple[int, int],
+    special_places: IdPlaces,
 ) -> Events:
     """Return the markers that lie whole in one segment, where they count.
 
@@ -49,10 +50,10 @@ def find_events(
         segment_starts: `int64[segment]`, rising.
         segment_stops: `int64[segment]`.
         chat: the markers.
-        token_range: smallest and largest id of the tokens.
+        special_places: where the ids stand that markers are searched by, among others.
     """
     table = table_of(chat)
-    events = _matches(tokens, _candidates(tokens, table.clusters, token_range), chat, table)
+    events = _matches(tokens, special_places.of(table.anchors), chat, table)
     if segment_starts.size == 0:
         return Events()
     events, firsts, limits = _inside_segments(events, segment_starts, segment_stops)
@@ -79,66 +80,28 @@ def _inside_segments(
     return (events, firsts, limits) if inside.all() else (events.keep(inside), firsts[inside], limits[inside])
 
 
-def _candidates(tokens: IntArray, clusters: Sequence[Int64Array], token_range: tuple[int, int]) -> Int64Array:
-    """Return the places of ids that markers are searched by, rising."""
-    low, high = token_range
-    found = [_of_cluster(tokens, ids, high) for ids in clusters if low <= ids[-1] and ids[0] <= high]
-    if not found:
-        return empty_int64()
-    return found[0] if len(found) == 1 else np.sort(np.concatenate(found), kind="stable")
-
-
-def _of_cluster(tokens: IntArray, ids: Int64Array, high: int) -> Int64Array:
-    """Return the places of rising ids that lie close together: one pass, then a sieve."""
-    first, last = int(ids[0]), int(ids[-1])
-    if first == last:
-        return np.flatnonzero(tokens == first)
-    mask = tokens >= first
-    if last < high:
-        mask &= tokens <= last
-    places = np.flatnonzero(mask)
-    if ids.size == last - first + 1:
-        return places
-    sieve = np.zeros(last - first + 1, np.bool_)
-    sieve[ids - first] = True
-    return places[sieve[tokens[places].astype(np.int64) - first]]
-
-
 def _matches(tokens: IntArray, candidates: Int64Array, chat: ChatMarkers, table: MarkerTable) -> Events:
     """Verify every marker at the places of its anchor; where several match, the longest counts."""
-    ids = tokens[candidates]
-    parts = [
-        (places, index)
-        for anchor, indices in table.by_anchor
-        for places, index in _of_anchor(tokens, candidates[ids == anchor], indices, chat)
-    ]
-    if not parts:
-        return Events()
-    parts.sort(key=lambda part: -len(chat.markers[part[1]].ids))  # the sort below is stable
-    sizes = [places.size for places, _ in parts]
-    places = np.concatenate([places for places, _ in parts])
-    order = np.argsort(places, kind="stable")
-    markers = np.repeat([index for _, index in parts], sizes)[order]
-    places = places[order]
-    return Events(places, places + table.n_ids[markers], markers)
-
-
-def _of_anchor(
-    tokens: IntArray, places: Int64Array, indices: Sequence[int], chat: ChatMarkers
-) -> Iterator[tuple[Int64Array, int]]:
-    """Yield where each marker of one anchor begins."""
-    if places.size == 0:
-        return
-    following = tokens[np.minimum(places + 1, tokens.size - 1)]
-    free = np.ones(places.size, np.bool_)
-    for index in indices:
-        ids, anchor = chat.markers[index].ids, chat.markers[index].anchor
-        begun = free & (following == ids[anchor + 1]) if anchor + 1 < len(ids) else free
-        chosen = np.flatnonzero(begun)
-        chosen = chosen[_stand(tokens, places[chosen] - anchor, ids, skip=(anchor, anchor + 1))]
-        free[chosen] = False
-        if chosen.size:
-            yield places[chosen] - anchor, index
+    ids, following = tokens[candidates], tokens[np.minimum(candidates + 1, tokens.size - 1)]
+    found = np.full(candidates.size, table.reset)
+    for anchor, indices in table.by_anchor:
+        free = ids == anchor
+        for index in indices:
+            marker = chat.markers[index]
+            after = marker.ids[marker.anchor + 1 : marker.anchor + 2]
+            chosen = np.flatnonzero(free & (following == after[0]) if after else free)
+            if len(marker.ids) > 1:
+                known = (marker.anchor, marker.anchor + 1)
+                chosen = chosen[_stand(tokens, candidates[chosen] - marker.anchor, marker.ids, skip=known)]
+            found[chosen], free[chosen] = index, False
+    if np.any(found == table.reset):
+        kept = np.flatnonzero(found != table.reset)
+        candidates, found = candidates[kept], found[kept]
+    places = candidates - table.anchor[found]
+    if table.anchor.any():
+        order = np.lexsort((-table.n_ids[found], places))
+        places, found = places[order], found[order]
+    return Events(places, places + table.n_ids[found], found)
 
 
 def _stand(tokens: IntArray, starts: Int64Array, ids: Ids, skip: tuple[int, ...] = ()) -> Int64Array:

@@ -7,11 +7,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from packlint.model.arrays import BoolArray, Int64Array
+from packlint.model.derived import derived
 from packlint.model.markers import TrainOn
 from packlint.model.roles import Part, Role, Roles
 from packlint.model.spans import Spans
@@ -26,16 +29,24 @@ class Expected:
 
     Args:
         wanted: tokens that must be targets.
-        allowed: tokens that may be, those wanted among them; nobody else's may. Tokens whose speaker is
-            unknown are allowed, as nothing can be said of them.
         answers: `int64[any]`, indices in `Roles.answers` of those that are to be learnt.
         ends: `int64[any]`, indices in `Roles.answers` of those whose end token must be a target.
+        find_allowed: finds `allowed`, which nobody asks for where the loss asks for all that is wanted.
     """
 
     wanted: Spans
-    allowed: Spans
     answers: Int64Array
     ends: Int64Array
+    find_allowed: Callable[[], Spans]
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @derived
+    def allowed(self) -> Spans:
+        """Tokens that may be targets, those wanted among them; nobody else's may.
+
+        Tokens whose speaker is unknown are allowed, as nothing can be said of them.
+        """
+        return self.find_allowed()
 
 
 def expected_targets(
@@ -60,18 +71,18 @@ def expected_targets(
     answers = roles.answers
     everybody = np.arange(len(answers))
     if policy is TargetPolicy.ALL:
-        return Expected(real, real, everybody, everybody[answers.is_finished])
+        return Expected(real, everybody, everybody[answers.is_finished], lambda: real)
     chosen, tolerated = _chosen(roles, policy, targets)
     left_out, optional = _parts(roles, train_on)
     wanted, learnt = _wanted(roles, chosen, left_out, optional)
-    allowed = _reach(roles, chosen | tolerated)
-    if len(left_out):
-        allowed = allowed.minus(left_out)
-    if len(roles.of(Role.UNKNOWN)):
-        allowed = allowed.union(roles.of(Role.UNKNOWN))
-    if policy is TargetPolicy.COMPLETION:
-        allowed = allowed.union(_after_prompts(roles, segment_stops))
-    return Expected(wanted, allowed, np.flatnonzero(chosen), np.flatnonzero(learnt))
+
+    def find_allowed() -> Spans:
+        allowed = _reach(roles, chosen | tolerated).minus(left_out).union(roles.of(Role.UNKNOWN))
+        if policy is not TargetPolicy.COMPLETION:
+            return allowed
+        return allowed.union(_after_prompts(roles, segment_stops))
+
+    return Expected(wanted, np.flatnonzero(chosen), np.flatnonzero(learnt), find_allowed)
 
 
 def _wanted(roles: Roles, chosen: BoolArray, left_out: Spans, optional: Spans) -> tuple[Spans, BoolArray]:

@@ -13,8 +13,6 @@ from packlint.model.roles import Role, Uint8Array
 
 __all__ = ["MarkerTable", "table_of"]
 
-_MAX_GAP = 64
-"""Distance of two ids beyond which a pass for each is cheaper than sifting what lies between."""
 _RESET = Marker(ids=(), effect=Effect.BEGIN)
 
 
@@ -25,9 +23,11 @@ class MarkerTable:
     Args:
         effect: `uint8[marker]`, likewise the other fields of `Marker`.
         within: `int64[marker]`, one bit per role.
+        anchor: `int64[marker]`, index of the id that it is searched by.
+        has_parts: whether some marker begins or ends a part of a turn.
         opens_answer: `bool[marker]`.
         ends_round: `bool[marker]`, whether an answer ends here at the latest.
-        clusters: rising ids to search for, in groups of ids that lie close together.
+        anchors: rising ids to search for.
         by_anchor: markers by the id that they are searched by, the longest first.
         tails: pool, runs, and `bool[marker]` whose tail it is.
         leads: pool, and `bool[marker]` whose lead it is.
@@ -41,13 +41,15 @@ class MarkerTable:
     own_part: Uint8Array
     place: Uint8Array
     within: Int64Array
+    anchor: Int64Array
     n_ids: Int64Array
+    has_parts: bool
     goes_on: BoolArray
     ends_header: BoolArray
     may_be_empty: BoolArray
     opens_answer: BoolArray
     ends_round: BoolArray
-    clusters: tuple[Int64Array, ...]
+    anchors: Int64Array
     by_anchor: tuple[tuple[int, tuple[int, ...]], ...]
     tails: tuple[tuple[Int64Array, tuple[Ids, ...], BoolArray], ...]
     leads: tuple[tuple[Int64Array, BoolArray], ...]
@@ -80,13 +82,15 @@ def _make(chat: ChatMarkers) -> MarkerTable:
         own_part=_bytes(m.own_part for m in rows),
         place=_bytes(m.place for m in rows),
         within=np.array([sum(1 << role for role in m.within) for m in rows], np.int64),
+        anchor=np.array([m.anchor for m in rows], np.int64),
         n_ids=np.array([len(m.ids) for m in rows], np.int64),
+        has_parts=any(m.effect is Effect.PART for m in rows),
         goes_on=_flags(m.header_goes_on for m in rows),
         ends_header=_flags(m.ends_header for m in rows),
         may_be_empty=_flags(m.may_be_empty for m in rows),
         opens_answer=_flags(m.effect is Effect.OPEN and m.role is Role.ASSISTANT for m in rows),
         ends_round=_flags(m.effect in (Effect.CLOSE, Effect.BEGIN) for m in rows),
-        clusters=tuple(np.split(anchors, np.flatnonzero(np.diff(anchors) > _MAX_GAP) + 1)),
+        anchors=anchors,
         by_anchor=tuple((int(anchor), _of_anchor(chat, int(anchor))) for anchor in anchors),
         tails=tuple((np.array(t.pool, np.int64), t.runs, _flags(m.tail == t for m in rows)) for t in tails),
         leads=tuple((np.array(lead, np.int64), _flags(m.lead == lead for m in rows)) for lead in leads),

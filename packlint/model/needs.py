@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from packlint.model.batch import MaskKind, PackBatch, PaddingEvidence, Unit
 
-__all__ = ["Need", "missing"]
+__all__ = ["Need", "missing", "unmet_needs"]
 
 
 class Need(StrEnum):
@@ -84,6 +84,11 @@ _REASONS: dict[Need, tuple[Callable[[PackBatch], bool], str | Callable[[PackBatc
     Need.MAX_SEQ_LEN: (lambda b: b.spec.max_seq_len is not None, "unknown; give [spec] max_seq_len"),
     Need.ROLES: (lambda b: b.shard.chat is not None, _no_chat),
 }
+
+
+def unmet_needs(batch: PackBatch) -> dict[Need, str]:
+    """Return all that the batch does not have, with the reason."""
+    return {need: reason for need in Need if (reason := missing(batch, need)) is not None}
 
 
 def missing(batch: PackBatch, need: Need) -> str | None:

@@ -1,14 +1,49 @@
-"""Passes over all tokens, a chunk at a time: a whole temporary array would cost more than the work on it."""
+"""Passes over all tokens, a chunk at a time: touching fresh memory costs more than the work on it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, IntArray, empty_int64
+from packlint.model.arrays import BoolArray, Int64Array, IntArray, empty_int64, true_places
 
-__all__ = ["find_label_mismatches", "find_position_breaks"]
+__all__ = [
+    "MAX_CHUNK_TOKENS",
+    "find_changes",
+    "find_label_mismatches",
+    "find_position_breaks",
+    "places_where",
+]
 
-_CHUNK = 1 << 16
+MAX_CHUNK_TOKENS = 1 << 18
+"""Tokens of a chunk: enough that the calls cost little beside the work, few enough to stay in cache."""
+
+
+def places_where(n_tokens: int, test: Callable[[slice, BoolArray], object]) -> Int64Array:
+    """Return the places, rising, where a test holds.
+
+    Args:
+        n_tokens: places to test.
+        test: writes `bool[place]` for a slice of the places into the array it is given.
+    """
+    found = [empty_int64()]
+    holds = np.empty(min(MAX_CHUNK_TOKENS, n_tokens), np.bool_)
+    for start in range(0, n_tokens, MAX_CHUNK_TOKENS):
+        chunk = slice(start, min(start + MAX_CHUNK_TOKENS, n_tokens))
+        test(chunk, holds[: chunk.stop - start])
+        found.append(true_places(holds[: chunk.stop - start]) + start)
+    return np.concatenate(found)
+
+
+def find_changes(mask: BoolArray) -> Int64Array:
+    """Return the places of `bool[token]` where the value is another than the one before."""
+    before, after = mask[:-1], mask[1:]
+
+    def changes(chunk: slice, out: BoolArray) -> None:
+        np.not_equal(before[chunk], after[chunk], out=out)
+
+    return places_where(max(mask.size - 1, 0), changes) + 1
 
 
 def find_label_mismatches(label_ids: IntArray, tokens: IntArray, is_target: BoolArray) -> Int64Array:
@@ -19,13 +54,18 @@ def find_label_mismatches(label_ids: IntArray, tokens: IntArray, is_target: Bool
         tokens: `int[token]`.
         is_target: `bool[token]`.
     """
-    found = [empty_int64()]
-    for start in range(0, tokens.size, _CHUNK):
-        chunk = slice(start, start + _CHUNK)
-        differs = label_ids[chunk] != tokens[chunk]
-        differs &= is_target[chunk]
-        found.append(np.flatnonzero(differs) + start)
-    return np.concatenate(found)
+    widened = np.empty(min(MAX_CHUNK_TOKENS, tokens.size), label_ids.dtype)
+    is_narrower = tokens.dtype != label_ids.dtype and np.can_cast(tokens.dtype, label_ids.dtype)
+
+    def differs(chunk: slice, out: BoolArray) -> None:
+        ids = tokens[chunk]
+        if is_narrower:  # comparing two types is several times slower than one conversion
+            np.copyto(widened[: ids.size], ids)
+            ids = widened[: ids.size]
+        np.not_equal(label_ids[chunk], ids, out=out)
+        np.logical_and(out, is_target[chunk], out=out)
+
+    return places_where(tokens.size, differs)
 
 
 def find_position_breaks(positions: IntArray) -> Int64Array:
@@ -38,10 +78,11 @@ def find_position_breaks(positions: IntArray) -> Int64Array:
         return empty_int64()
     if positions.dtype.itemsize < 4:
         positions = positions.astype(np.int32)  # a restart after position 255 of uint8 must not wrap to 1
-    found = [np.zeros(1, np.int64)]
-    step = np.empty(min(_CHUNK, positions.size), positions.dtype)  # one small buffer: no fresh pages to touch
-    for start in range(1, positions.size, _CHUNK):
-        stop = min(start + _CHUNK, positions.size)
-        np.subtract(positions[start:stop], positions[start - 1 : stop - 1], out=step[: stop - start])
-        found.append(np.flatnonzero(step[: stop - start] != 1) + start)
-    return np.concatenate(found)
+    before, after = positions[:-1], positions[1:]
+    steps = np.empty(min(MAX_CHUNK_TOKENS, before.size), positions.dtype)
+
+    def breaks(chunk: slice, out: BoolArray) -> None:
+        np.subtract(after[chunk], before[chunk], out=steps[: out.size])
+        np.not_equal(steps[: out.size], 1, out=out)
+
+    return np.concatenate([np.zeros(1, np.int64), places_where(before.size, breaks) + 1])

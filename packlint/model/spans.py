@@ -11,11 +11,14 @@ thousands of times fewer runs than tokens, so rules count with these and never l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from packlint.model.arrays import BoolArray, Int64Array, are_among, empty_int64, sorted_distinct
+from packlint.model.derived import derived
+from packlint.model.passes import find_changes
 
 __all__ = ["Spans"]
 
@@ -31,6 +34,7 @@ class Spans:
 
     starts: Int64Array
     stops: Int64Array
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def empty(cls) -> Spans:
@@ -42,10 +46,9 @@ class Spans:
         """Return the runs of true values of `bool[token]`."""
         if mask.size == 0:
             return cls.empty()
-        edges = np.flatnonzero(mask[1:] != mask[:-1]) + 1
         head = [0] if mask[0] else []
         tail = [mask.size] if mask[-1] else []
-        edges = np.concatenate([np.array(head, np.int64), edges, np.array(tail, np.int64)])
+        edges = np.concatenate([np.array(head, np.int64), find_changes(mask), np.array(tail, np.int64)])
         return cls(edges[0::2].copy(), edges[1::2].copy())  # searching in views would copy them every time
 
     @classmethod
@@ -87,14 +90,24 @@ class Spans:
         """Tokens in all runs."""
         return int(self.lengths.sum())
 
+    @derived
+    def _prefixes(self) -> tuple[Int64Array, Int64Array]:
+        """`int64[span + 1]` twice: where the runs before each end at the latest, and their tokens."""
+        totals = np.zeros(len(self) + 1, np.int64)
+        self.lengths.cumsum(out=totals[1:])
+        return np.concatenate([[np.iinfo(np.int64).min // 2], self.stops]), totals
+
     def count_before(self, places: Int64Array) -> Int64Array:
         """Count, for each place, the tokens of these runs that lie before it."""
         if len(self) == 0:
             return np.zeros(places.shape, np.int64)
-        run = np.searchsorted(self.starts, places, side="left")
-        total = np.concatenate([[0], np.cumsum(self.lengths)])
-        overhang = np.where(run > 0, np.maximum(self.stops[run - 1] - places, 0), 0)
-        return np.asarray(total[run] - overhang, np.int64)
+        ends, totals = self._prefixes
+        run = self.starts.searchsorted(places)
+        overhang = ends[run]
+        overhang -= places
+        found: Int64Array = totals[run]
+        found -= np.maximum(overhang, 0, out=overhang)
+        return found
 
     def count_within(self, starts: Int64Array, stops: Int64Array) -> Int64Array:
         """Count the tokens of these runs inside each interval `[starts[i], stops[i])`."""
@@ -112,8 +125,8 @@ class Spans:
         """Tell for each token index whether it lies in a run."""
         if len(self) == 0:
             return np.zeros(places.shape, np.bool_)
-        run = np.searchsorted(self.starts, places, side="right") - 1
-        return np.asarray((run >= 0) & (places < self.stops[np.maximum(run, 0)]), np.bool_)
+        ends, _ = self._prefixes
+        return np.asarray(places < ends[self.starts.searchsorted(places, side="right")], np.bool_)
 
     def intersect(self, other: Spans) -> Spans:
         """Return the tokens that lie in both."""

@@ -9,27 +9,26 @@ from functools import lru_cache
 import numpy as np
 
 from packlint.model.arrays import Int64Array, IntArray, empty_int64
+from packlint.model.id_places import IdPlaces
 from packlint.model.markers import Spelling
 
-__all__ = ["find_spellings"]
+__all__ = ["find_spellings", "spelling_anchors"]
 
 
 def find_spellings(
-    tokens: IntArray, spellings: tuple[Spelling, ...], token_range: tuple[int, int]
+    tokens: IntArray, spellings: tuple[Spelling, ...], special_places: IdPlaces
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return first token, one past the last, and index of the spelling of each place, rising and disjoint.
 
     Args:
         tokens: `int[token]`.
         spellings: what to look for.
-        token_range: smallest and largest id of the tokens.
+        special_places: where `spelling_anchors` stand, among other ids.
     """
-    low, high = token_range
     parts = []
     for anchor, members in _by_anchor(spellings):
-        if low <= anchor <= high:
-            places = np.flatnonzero(tokens == anchor)
-            parts += [(_stand(tokens, places, spellings[i].ids, anchor), i) for i in members if places.size]
+        places = special_places.of(np.array([anchor]))
+        parts += [(_stand(tokens, places, spellings[i].ids, anchor), i) for i in members if places.size]
     parts = [(starts, i) for starts, i in parts if starts.size]
     if not parts:
         return empty_int64(), empty_int64(), empty_int64()
@@ -40,6 +39,11 @@ def find_spellings(
     starts, stops, index = starts[order], stops[order], index[order]
     free = np.append(True, np.maximum.accumulate(stops[:-1]) <= starts[1:])
     return starts[free], stops[free], index[free]
+
+
+def spelling_anchors(spellings: tuple[Spelling, ...]) -> list[int]:
+    """Return the ids by which these spellings are searched."""
+    return [anchor for anchor, _ in _by_anchor(spellings)]
 
 
 @lru_cache(maxsize=16)

@@ -79,10 +79,12 @@ def is_free_text(chat: ChatMarkers) -> bool:
 
 def next_headers(batch: PackBatch, roles: Roles) -> Int64Array:
     """Return `int64[turn]`, first token of the next turn of the same segment, or the segment's end."""
-    turns = roles.turns
-    following = batch.segments.stops[turns.segments]
-    same = turns.segments[1:] == turns.segments[:-1]
-    following[:-1][same] = turns.headers[1:][same]
+    key = "next_headers"
+    if key not in batch._cache:
+        turns = roles.turns
+        after = np.append(turns.headers[1:], 0)[: len(turns)]
+        batch._cache[key] = np.where(has_next(roles), after, batch.segments.stops[turns.segments])
+    following: Int64Array = batch._cache[key]
     return following
 
 
@@ -90,7 +92,7 @@ def has_next(roles: Roles) -> BoolArray:
     """Return `bool[turn]`, whether another turn of the same segment follows."""
     segments = roles.turns.segments
     found = np.zeros(segments.size, np.bool_)
-    found[:-1] = segments[1:] == segments[:-1]
+    np.equal(segments[1:], segments[:-1], out=found[:-1])
     return found
 
 

@@ -1,7 +1,7 @@
 """Ids → roles: find the markers of a chat format, and what lies between them.
 
-1. The ids that markers are searched by lie close together in a vocabulary: one pass over the tokens per
-   cluster finds all places that can be a marker (`find_events`).
+1. The places of the ids that markers are searched by are known (`find_ids`); what else belongs to a marker is
+   looked for there (`find_events`).
 2. All else works on these places, thousands of times fewer than tokens. Who speaks after a marker depends on
    that marker alone (and, inside a turn, on whose turn it is), so that nothing is done one after the other.
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from packlint.model.arrays import BoolArray, Int64Array, IntArray
 from packlint.model.events import Events, find_events
+from packlint.model.id_places import IdPlaces
 from packlint.model.marker_table import MarkerTable, table_of
 from packlint.model.markers import ChatMarkers, Effect
 from packlint.model.roles import Part, Role, Roles, Turns, Uint8Array
@@ -26,7 +27,7 @@ def find_roles(
     segment_starts: Int64Array,
     segment_stops: Int64Array,
     chat: ChatMarkers,
-    token_range: tuple[int, int],
+    special_places: IdPlaces,
 ) -> Roles:
     """Return who speaks.
 
@@ -37,9 +38,9 @@ def find_roles(
         segment_starts: `int64[segment]`, rising.
         segment_stops: `int64[segment]`.
         chat: the markers.
-        token_range: smallest and largest id of the tokens.
+        special_places: where the ids stand that markers are searched by, among others.
     """
-    found = find_events(tokens, segment_starts, segment_stops, chat, token_range)
+    found = find_events(tokens, segment_starts, segment_stops, chat, special_places)
     steps = _steps(found, segment_starts, segment_stops, table_of(chat))
     turns = _turns(steps, segment_starts, chat)
     return _runs(steps, turns, tokens.size)
@@ -76,11 +77,10 @@ def _steps(found: Events, starts: Int64Array, stops: Int64Array, table: MarkerTa
     ends = np.concatenate([resets, found.stops])[order]
     markers = np.concatenate([np.full(resets.size, table.reset), found.markers])[order]
     places, effect, role = places[order], table.effect[markers], table.role[markers]
-    is_part = effect == Effect.PART
-    holders = _last_true(~is_part)
-    parts = np.flatnonzero(is_part)
+    holders = np.arange(places.size)
+    parts = np.flatnonzero(effect == Effect.PART) if table.has_parts else holders[:0]
     if parts.size:
-        holder = holders[parts]
+        holder = _last_true(effect != Effect.PART)[parts]
         counts = (effect[holder] == Effect.OPEN) & ((table.within[markers[parts]] >> role[holder]) & 1 > 0)
         kept = np.ones(places.size, np.bool_)
         kept[parts[~counts]] = False
@@ -126,6 +126,8 @@ def _turns(steps: _Steps, segment_starts: Int64Array, chat: ChatMarkers) -> Turn
 
 def _turn_roles(steps: _Steps, opens: Int64Array) -> Uint8Array:
     """Return whose turns they are; what a user's header opens may be the results of tools (Qwen)."""
+    if not steps.table.has_parts:
+        return steps.role[opens]
     after = opens + 1
     is_result = (steps.effect[after] == Effect.PART) & (steps.role[after] == Role.TOOL)
     is_result &= steps.places[after] == steps.stops[opens]
@@ -168,11 +170,12 @@ def _runs(steps: _Steps, turns: Turns, n_tokens: int) -> Roles:
     turn_of_run[:, 0] = turn_of_run[:, 1] = turn
     closes = np.flatnonzero((steps.effect[1:] == Effect.CLOSE) & in_turn[:-1]) + 1
     turn_of_run[closes, 0] = turn[closes - 1]
-    minor = np.flatnonzero(steps.effect == Effect.PART)
-    mine = steps.markers[minor]
-    parts[minor, 0], parts[minor, 1] = table.own_part[mine], table.part[mine]
-    codes[minor, 0] = np.where(table.own_role[mine] == Role.UNKNOWN, speaker[minor], table.own_role[mine])
-    codes[minor, 1] = np.where(table.role[mine] == Role.UNKNOWN, speaker[minor], table.role[mine])
+    if table.has_parts:
+        minor = np.flatnonzero(steps.effect == Effect.PART)
+        mine = steps.markers[minor]
+        parts[minor, 0], parts[minor, 1] = table.own_part[mine], table.part[mine]
+        codes[minor, 0] = np.where(table.own_role[mine] == Role.UNKNOWN, speaker[minor], table.own_role[mine])
+        codes[minor, 1] = np.where(table.role[mine] == Role.UNKNOWN, speaker[minor], table.role[mine])
     codes[table.goes_on[steps.markers], 1] = Role.TEMPLATE
     return _tiled(
         starts.reshape(-1), codes.reshape(-1), parts.reshape(-1), turn_of_run.reshape(-1), turns, n_tokens
@@ -188,7 +191,7 @@ def _tiled(
     n_tokens: int,
 ) -> Roles:
     """Drop empty runs, and let turns that were calls by their end marker be calls."""
-    kept = np.append(starts[1:], n_tokens) > starts
+    kept = np.flatnonzero(np.append(starts[1:], n_tokens) > starts)
     codes, parts, turn_of_run = codes[kept], parts[kept], turn_of_run[kept]
     if turns.is_called.any():
         called = np.append(turns.is_called, False)[turn_of_run] & (codes == Role.ASSISTANT)

@@ -68,7 +68,8 @@ class Lengths:
             return
         n_packs = 1 + int(np.count_nonzero(packs[1:] != packs[:-1]))
         longest = int(batch.pack_lengths[packs].max())
-        self.samples.setdefault(room, Counter()).update(count_lengths(np.maximum(lengths - extra_tokens, 1)))
+        counted = self.samples.setdefault(room, Counter())
+        counted.update(count_lengths(np.maximum(lengths - extra_tokens, 1) if extra_tokens else lengths))
         self.n_packs[room] += n_packs
         self.longest_pack[room] = max(longest, self.longest_pack.get(room, 0))
         if batch.segment_source is not None and not batch.segment_source.is_explicit:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from packlint.finding import Location
-from packlint.model.arrays import BoolArray, Int64Array
+from packlint.model.arrays import BoolArray, Int64Array, empty_int64
 from packlint.model.batch import PackBatch
 
 __all__ = ["KEPT", "PlaceExtremes"]
@@ -53,20 +53,18 @@ class PlaceExtremes:
             n_targets: `int64[role, segment]`.
             kept: `bool[role, segment]`, samples that count.
         """
-        found = []
-        for role in range(kept.shape[0]):
+        groups, segments = [empty_int64()], [empty_int64()]
+        for role in np.flatnonzero(kept.any(axis=1)).tolist():
             mine = np.flatnonzero(kept[role])
+            share = shares[role, mine] * (2 * _MAX_TOKENS)
             tokens = np.minimum(n_tokens[role, mine], _MAX_TOKENS)
-            for is_least in (0, 1):
-                share = shares[role, mine] if is_least else -shares[role, mine]
-                chosen = mine[_among_first(share * (2 * _MAX_TOKENS) - tokens)]
-                what = (shares[role, chosen], n_tokens[role, chosen], n_targets[role, chosen])
-                found.append(
-                    np.column_stack(
-                        [np.full(chosen.size, 2 * role + is_least), *what, *_places(batch, chosen)]
-                    )
-                )
-        return cls(_first_of_groups(np.concatenate(found)))
+            for is_least, keys in enumerate((-share - tokens, share - tokens)):
+                segments.append(mine[_among_first(keys)])
+                groups.append(np.full(segments[-1].size, 2 * role + is_least))
+        group, segment = np.concatenate(groups), np.concatenate(segments)
+        at = group // 2, segment
+        what = (shares[at], n_tokens[at], n_targets[at])
+        return cls(_first_of_groups(np.column_stack([group, *what, *_places(batch, segment)])))
 
     def merge(self, other: PlaceExtremes) -> PlaceExtremes:
         """Return the extremes of both."""

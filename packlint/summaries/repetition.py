@@ -13,10 +13,11 @@ from math import lcm
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, IntArray
+from packlint.model.arrays import Int64Array, IntArray
+from packlint.model.constant_runs import places_in
 from packlint.model.spans import Spans
 
-__all__ = ["are_constant", "constant_edges", "periodic_runs", "probe_runs"]
+__all__ = ["constant_edges", "periodic_runs", "probe_runs"]
 
 _WORD = 8
 _ALL_EQUAL = np.frombuffer(b"\x01" * _WORD, np.uint64)[0]
@@ -57,7 +58,7 @@ def periodic_runs(tokens: IntArray, pieces: Spans, min_run_tokens: int, max_cycl
         min_run_tokens: length of a run; more than one cycle in any case.
         max_cycle_tokens: longest cycle.
     """
-    places, firsts = _places_in(pieces.starts, pieces.stops)
+    places, firsts = places_in(pieces.starts, pieces.stops)
     piece = np.repeat(np.arange(len(pieces)), pieces.lengths)
     values = tokens[places]
     covered = np.zeros(places.size, np.bool_)
@@ -84,7 +85,7 @@ def constant_edges(
     """
     filled = stops > starts
     starts, stops = starts[filled], stops[filled]
-    places, firsts = _places_in(starts, stops)
+    places, firsts = places_in(starts, stops)
     if places.size == 0:
         return Spans.empty()
     values = tokens[places]
@@ -99,34 +100,6 @@ def constant_edges(
     if only_id is not None:
         edges = edges[values[begins[edges]] == only_id]
     return Spans(places[begins[edges]], places[ends[edges] - 1] + 1)
-
-
-def are_constant(tokens: IntArray, starts: Int64Array, stops: Int64Array) -> BoolArray:
-    """Return `bool[run]`, runs that repeat one id; runs without tokens do.
-
-    Args:
-        tokens: `int[token]`.
-        starts: `int64[run]`, first token of each run.
-        stops: `int64[run]`, one past its last token.
-    """
-    constant = stops <= starts
-    filled = np.flatnonzero(~constant)
-    first, last = starts[filled], stops[filled] - 1
-    ids = tokens[first]
-    alike = (ids == tokens[last]) & (ids == tokens[(first + last) // 2])
-    first, last, ids = first[alike], last[alike], ids[alike]
-    if first.size:
-        places, firsts = _places_in(first, last + 1)
-        same = tokens[places] == np.repeat(ids, last + 1 - first)
-        constant[filled[alike]] = np.logical_and.reduceat(same, firsts)
-    return constant
-
-
-def _places_in(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return `int64[place]`, all places of the runs end to end, and `int64[run]`, where each begins there."""
-    lengths = stops - starts
-    firsts = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) + np.repeat(starts - firsts, lengths), firsts
 
 
 def _merged(runs: Spans) -> tuple[Int64Array, Int64Array]:

@@ -37,7 +37,7 @@ def role_hits(
     """
     if n_wrong is None:
         n_wrong = wrong.count_within(batch.segments.starts, batch.segments.stops)
-    wrong_first, wrong_later = _by_place(batch, n_wrong)
+    wrong_first, wrong_later = _by_place(batch, n_wrong) if n_wrong.any() else (0, 0)
     judged_first, judged_later = _by_place(batch, judged)
     return Hits.of_spans(
         batch,
@@ -53,7 +53,7 @@ def role_hits(
 
 def _by_place(batch: PackBatch, amounts: Int64Array) -> tuple[int, int]:
     """Sum `int64[segment]` over the first samples of packs, and over all later ones."""
-    first = int(amounts[batch.segment_numbers == 0].sum())
+    first = int(amounts[batch.first_segments].sum())
     return first, int(amounts.sum()) - first
 
 

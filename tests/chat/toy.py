@@ -14,14 +14,27 @@ from hypothesis import strategies as st
 from packlint.chat.compile import compile_format
 from packlint.chat.formats import FORMATS
 from packlint.chat.tokenizer import Tokenizer, load_tokenizer
-from packlint.model.arrays import Int64Array
+from packlint.model.arrays import Int64Array, IntArray
+from packlint.model.id_places import IdPlaces, find_ids
+from packlint.model.marker_table import table_of
 from packlint.model.markers import ChatMarkers
 from packlint.model.roles import Roles
 from packlint.model.spec import Known, Origin
 from packlint.model.turns import find_roles
 from tests.chat.renderings import BOS, EOS, SPECIALS, Message, Piece, render
 
-__all__ = ["CONVERSATION", "Labelled", "chats", "label", "rendered", "roles_of", "save", "toy", "with_ends"]
+__all__ = [
+    "CONVERSATION",
+    "Labelled",
+    "anchors_in",
+    "chats",
+    "label",
+    "rendered",
+    "roles_of",
+    "save",
+    "toy",
+    "with_ends",
+]
 
 CONVERSATION = (
     Message("system", "You are helpful.\nBe  brief."),
@@ -145,8 +158,12 @@ def roles_of(ids: Int64Array, lengths: list[int], markers: ChatMarkers) -> Roles
     """Return the roles of segments laid end to end; ids after the last one are padding."""
     stops = np.cumsum(np.array(lengths, np.int64))
     starts = stops - np.array(lengths, np.int64)
-    limits = (int(ids.min()), int(ids.max())) if ids.size else (0, -1)
-    return find_roles(ids, starts, stops, markers, limits)
+    return find_roles(ids, starts, stops, markers, anchors_in(ids, markers))
+
+
+def anchors_in(ids: IntArray, markers: ChatMarkers) -> IdPlaces:
+    """Return where the ids stand that markers are searched by."""
+    return find_ids(ids, table_of(markers).anchors)
 
 
 _TEXTS = st.lists(

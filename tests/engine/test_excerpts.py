@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from packlint.config import parse_config
-from packlint.engine.excerpts import MAX_SEGMENTS, excerpt_of
+from packlint.engine.excerpts import MAX_SEGMENTS, excerpts_of
 from packlint.finding import Excerpt, Layout, Location
+from packlint.model.batch import PackBatch
 from packlint.readers import open_memory
 from packlint.report import Report
 from packlint.session import check_shards, reader_settings
@@ -30,6 +31,26 @@ def places(report: Report) -> list[Location]:
 def layout_of(excerpt: Excerpt) -> Layout:
     assert excerpt.layout is not None
     return excerpt.layout
+
+
+def excerpt_of(batch: PackBatch, pack: int, place: int, low: int, high: int) -> Excerpt:
+    """Return the excerpt of flat tokens around a flat place."""
+    base, context = int(batch.pack_offsets[pack]), tuple(batch.tokens[low:high].tolist())
+    where = Location(shard="x", pack=pack, start=place - base, context_start=low - base, context=context)
+    return excerpts_of(batch, [where])[0]
+
+
+def test_several_places_are_drawn_as_each_alone() -> None:
+    batch = make_batch(PACKS)
+    spans = [(1, 12, 9, 18), (0, 0, 0, 4), (0, 5, 4, 9)]
+    context = [tuple(batch.tokens[low:high].tolist()) for _, _, low, high in spans]
+    bases = [int(batch.pack_offsets[pack]) for pack, *_ in spans]
+    places = [
+        Location(shard="x", pack=pack, start=place - base, context_start=low - base, context=tokens)
+        for (pack, place, low, _), base, tokens in zip(spans, bases, context, strict=True)
+    ]
+
+    assert excerpts_of(batch, places) == [excerpt_of(batch, *span) for span in spans]
 
 
 def test_tokens_of_an_excerpt() -> None:

@@ -15,6 +15,7 @@ from packlint.model.needs import Need, missing
 from packlint.model.roles import Part, Role, Roles
 from packlint.model.turns import find_roles
 from packlint.testing import make_batch
+from tests.chat.toy import anchors_in
 
 SEP, SYS, USR, AST, UNK, END, CALL, THINK, UNTHINK, TOOL, UNTOOL, EOS, BOS = range(3, 16)
 NAME = 20
@@ -57,8 +58,7 @@ def scan(ids: list[int], lengths: list[int] | None = None, chat: ChatMarkers = C
     stops = np.cumsum(np.array([len(ids)] if lengths is None else lengths, np.int64))
     starts = np.append(0, stops[:-1])
     tokens = np.array(ids, np.int32)
-    limits = (int(tokens.min()), int(tokens.max())) if ids else (0, -1)
-    return find_roles(tokens, starts, stops, chat, limits)
+    return find_roles(tokens, starts, stops, chat, anchors_in(tokens, chat))
 
 
 def slow(ids: list[int]) -> list[tuple[int, int, int]]:
@@ -303,14 +303,14 @@ def test_every_width_of_ids(dtype: type[np.generic]) -> None:
     tokens = np.array([AST, NAME, 40, END], dtype)
     far = Marker(ids=(70_000,), effect=Effect.CLOSE)  # beyond what narrow ids can hold
     chat = replace(CHAT, markers=(*CHAT.markers, far))
-    found = find_roles(tokens, np.array([0]), np.array([4]), chat, (AST, 40))
+    found = find_roles(tokens, np.array([0]), np.array([4]), chat, anchors_in(tokens, chat))
 
     assert found.per_token().tolist() == [5, 5, 3, 5]
 
 
 def test_nothing_at_all() -> None:
     none = np.empty(0, np.int64)
-    found = find_roles(none, none, none, CHAT, (0, -1))
+    found = find_roles(none, none, none, CHAT, anchors_in(none, CHAT))
 
     assert found.per_token().size == 0
     assert len(found.answers) == 0

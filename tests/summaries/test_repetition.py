@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from packlint.model.constant_runs import are_constant
 from packlint.model.spans import Spans
-from packlint.summaries.repetition import are_constant, constant_edges, periodic_runs, probe_runs
+from packlint.summaries.repetition import constant_edges, periodic_runs, probe_runs
 
 
 def oracle(tokens: list[int], pieces: list[tuple[int, int]], min_run: int, max_cycle: int) -> set[int]:

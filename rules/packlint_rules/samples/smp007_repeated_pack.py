@@ -9,11 +9,11 @@ import numpy as np
 
 from packlint.finding import Severity
 from packlint.model.batch import PackBatch, Unit
+from packlint.model.constant_runs import are_constant
 from packlint.model.needs import Need
 from packlint.rule import Dataset, DatasetRule, Judgement, RuleMeta
-from packlint.summaries.hashes import pack_hashes
+from packlint.summaries.hashes import hash_batch
 from packlint.summaries.packs import PackKeys
-from packlint.summaries.repetition import are_constant
 
 
 class RepeatedPack(DatasetRule[PackKeys]):
@@ -72,7 +72,7 @@ class RepeatedPack(DatasetRule[PackKeys]):
         n_real = batch.pack_lengths - batch.padding.count_within(starts, stops)
         is_filler = are_constant(batch.tokens, starts, stops)
         packs = np.flatnonzero((n_real >= self.options.min_pack_tokens) & ~is_filler)
-        hashes = pack_hashes(batch)[packs]
+        hashes = hash_batch(batch).packs[packs]
         summary.add(hashes, batch.pack_lengths[packs], batch.shard.index, batch.pack_numbers[packs])
         return summary
 

@@ -83,7 +83,7 @@ class SpecialTokenAsText(PackRule):
         chat = batch.shard.chat
         if chat is None or not chat.spellings:
             return Hits.none()
-        starts, stops, index = find_spellings(batch.tokens, chat.spellings, batch.token_range)
+        starts, stops, index = find_spellings(batch.tokens, chat.spellings, batch.special_places)
         mine, slack = batch.segments_of(starts), self.options.max_edge_tokens
         kept = (mine >= 0) & (mine == batch.segments_of(stops - 1))
         for i in np.flatnonzero([spelling.is_tag for spelling in chat.spellings]) if kept.any() else ():

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import packlint
 from packlint.finding import Severity
+from packlint.model.id_places import find_ids
 from packlint.model.markers import Spelling
-from packlint.model.spellings import find_spellings
+from packlint.model.spellings import find_spellings, spelling_anchors
 from packlint.testing import check, make_batch
 from packlint_rules.specials.spc008_special_token_as_text import SpecialTokenAsText
 from tests.rules.specials.chats import Turn, chats, pack_chats
@@ -124,7 +125,7 @@ def test_a_text_does_not_reach_over_the_edge_of_a_sample() -> None:
 def test_search_equals_a_slow_one(ids: list[int], wanted: list[tuple[int, ...]]) -> None:
     spellings = tuple(Spelling(token_id=9, text="x", ids=sequence) for sequence in wanted)
     tokens = np.array(ids, np.int32)
-    limits = (min(ids), max(ids)) if ids else (0, -1)
+    places = find_ids(tokens, np.array(sorted(spelling_anchors(spellings))))
     candidates = sorted(
         (at, -len(sequence), i)
         for i, sequence in enumerate(wanted)
@@ -137,7 +138,7 @@ def test_search_equals_a_slow_one(ids: list[int], wanted: list[tuple[int, ...]])
             slow.append((at, at - minus_length, i))
         reach = max(reach, at - minus_length)
 
-    starts, stops, index = find_spellings(tokens, spellings, limits)
+    starts, stops, index = find_spellings(tokens, spellings, places)
 
     assert list(zip(starts.tolist(), stops.tolist(), index.tolist(), strict=True)) == slow
 
