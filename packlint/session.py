@@ -66,7 +66,8 @@ def check(
         if settings:
             raise UsageError("give settings either in a RunConfig or by name, not both")
     else:
-        base = parse_config({**(config or {}), **settings}, "settings")
+        told = {key: str(value) if isinstance(value, Path) else value for key, value in settings.items()}
+        base = parse_config({**(config or {}), **told}, "settings")
     known = None if baseline is None else read_baseline(Path(baseline))
     samples: Sequence[Shard] | None = None
     if (named := _as_paths(reference)) is not None:

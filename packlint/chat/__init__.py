@@ -5,6 +5,7 @@ render.py        a chat template and messages to text; sandbox.py keeps template
 chat_format.py   how a chat format is stated
 formats.py       the formats that people use, as data: token_formats.py, text_formats.py
 compile.py       a format as text to markers as ids
+examples.py      what the tokenizer's own template writes, for what templates of one format do differently
 spelling.py      how the text of special tokens looks when it is split
 detect.py        which format a tokenizer belongs to, with the evidence
 declared.py      the table [chat] of the configuration

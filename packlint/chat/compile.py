@@ -6,10 +6,11 @@ A text is not always the same ids: what stands before and after it may be merged
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from packlint.chat.chat_format import ChatFormat, TextMarker, close
+from packlint.chat.examples import written_examples
 from packlint.chat.spelling import spellings_of
 from packlint.chat.tokenizer import Tokenizer
 from packlint.model.markers import UNDECLARED, ChatMarkers, Effect, Ids, Marker, Place, Tail, TrainOn
@@ -84,7 +85,8 @@ def compile_format(
         if eos is None:
             raise NotInVocabulary("the tokenizer names no eos_token, which ends an answer")
         texts += tuple(close(name, tail=chat.eos_tail) for name in _texts_of(tokenizer, eos.value))
-    markers = tuple(m for text in texts for m in compile_marker(text, tokenizer, space))
+    omitting = _without_tails(texts, written_examples(tokenizer))
+    markers = tuple(m for text in texts for m in compile_marker(text, tokenizer, space, omitting))
     ends = [m.ids[0] for m in markers if m.effect is Effect.CLOSE]
     ends += [tokenizer.added_tokens[stop] for stop in chat.stops if stop in tokenizer.added_tokens]
     if chat.ends_at_next_header and eos is not None:
@@ -107,8 +109,16 @@ def _texts_of(tokenizer: Tokenizer, ids: Ids) -> list[str]:
     return [text for text, i in tokenizer.added_tokens.items() if i in ids]
 
 
-def compile_marker(text: TextMarker, tokenizer: Tokenizer, space: WhiteSpace) -> tuple[Marker, ...]:
+def compile_marker(
+    text: TextMarker, tokenizer: Tokenizer, space: WhiteSpace, omitting: frozenset[Effect] = frozenset()
+) -> tuple[Marker, ...]:
     """Return the variants of one marker; none when the vocabulary lacks it and it is not needed.
+
+    Args:
+        text: the marker.
+        tokenizer: whose ids.
+        space: white space of its vocabulary.
+        omitting: kinds of markers behind which the tokenizer's own template omits tails.
 
     Raises:
         NotInVocabulary: it is needed.
@@ -119,7 +129,7 @@ def compile_marker(text: TextMarker, tokenizer: Tokenizer, space: WhiteSpace) ->
         variants = {ids: has_tail for ids, has_tail in variants.items() if not added.isdisjoint(ids)}
     if not variants and text.is_needed:
         raise NotInVocabulary(f"{text.text} is no token of its own in this vocabulary")
-    tail = _tail(text, tokenizer, space)
+    tail = _tail(text, tokenizer, space, is_due="\n" in text.tail and text.effect not in omitting)
     return tuple(
         Marker(
             ids=ids,
@@ -160,7 +170,7 @@ def _ids_of(tokenizer: Tokenizer, left: str, text: str, right: str) -> tuple[Ids
     return tuple(i for i, _, _ in inside), inside[-1][2] > stop
 
 
-def _tail(marker: TextMarker, tokenizer: Tokenizer, space: WhiteSpace) -> Tail:
+def _tail(marker: TextMarker, tokenizer: Tokenizer, space: WhiteSpace, *, is_due: bool) -> Tail:
     """Return what belongs to a marker if it follows."""
     if not marker.tail:
         return Tail()
@@ -169,4 +179,17 @@ def _tail(marker: TextMarker, tokenizer: Tokenizer, space: WhiteSpace) -> Tail:
     ids, offsets = tokenizer.encode(whole)
     inside = ((i, whole[a:b]) for i, (a, b) in zip(ids, offsets, strict=True) if start <= a < stop)
     run = tuple(i for i, text in inside if text.isspace())
-    return Tail(space.beginning_with(marker.tail), (run,) if len(run) > 1 else (), "\n" in marker.tail)
+    return Tail(space.beginning_with(marker.tail), (run,) if len(run) > 1 else (), is_due)
+
+
+def _without_tails(markers: Sequence[TextMarker], examples: Sequence[str]) -> frozenset[Effect]:
+    """Return the kinds of markers behind which chats go on with something else than the marker's tail."""
+    return frozenset(m.effect for m in markers for example in examples if _omits(example, m))
+
+
+def _omits(example: str, marker: TextMarker) -> bool:
+    """Tell whether a chat does; behind the end of the last turn templates write what ends the chat."""
+    behind = example.split(marker.text)[1:]
+    if marker.effect is Effect.CLOSE:
+        behind = behind[:-1]
+    return any(text and not text.startswith(marker.tail) for text in behind)

@@ -28,7 +28,8 @@ class ForeignRendering(PackRule):
     """A line break that the chat template writes around every turn is missing, or is something else.
 
     ## What it checks
-    Where the chat format has a line break after the role and after the end marker: whether it stands there.
+    Where the chat format has a line break after the role and after the end marker, and the tokenizer's own
+    template (if it has one) never omits it: whether it stands there.
     With a reference of messages: whether each conversation is packed as the template writes it.
 
     ## Why it matters
@@ -40,7 +41,7 @@ class ForeignRendering(PackRule):
 
     ## Limits
     Without messages only line breaks are seen; with them, other tools or another date than the template is
-    told are a difference too. A model whose template leaves a line break out: ignore this rule.
+    told are a difference too. Without the model's template those that its chat format usually has are due.
 
     ## Sources
     huggingface/trl#6361, hiyouga/LLaMA-Factory#10773, AI-Hypercomputer/maxtext#1746.
