@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
 from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
 from packlint.readers.decoding import decoding
+from packlint.readers.joining import joined
 from packlint.readers.layouts import ChoosesLayout, layout_by_names
 from packlint.readers.metadata.arrow import lacks_field, pieces, stored_path
 from packlint.readers.metadata.values import METADATA_ROWS, Column
@@ -162,8 +164,9 @@ class ArrowFileShard:
         if not columns:
             return
         wanted = sorted({name for names in columns.values() for name in names})
-        for first_row, batch in self._batches_of(part, wanted):
-            yield from blocks(batch, columns, first_row, block_tokens)
+        batches = self._batches_of(part, wanted)
+        decoded = (blocks(batch, columns, first_row, block_tokens) for first_row, batch in batches)
+        yield from joined(chain.from_iterable(decoded), block_tokens)
 
     def lacks(self, name: str) -> str | None:
         """Say why there is no such column."""

@@ -1,9 +1,10 @@
-"""Parquet: one piece per row group, a bounded number of rows decoded at a time."""
+"""Parquet: one piece per row group, or for several small ones; a bounded number of rows decoded at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
 from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
 from packlint.readers.decoding import decoding
+from packlint.readers.joining import joined
 from packlint.readers.layouts import ChoosesLayout, layout_by_names
 from packlint.readers.metadata.arrow import lacks_field, pieces, stored_path
 from packlint.readers.metadata.values import METADATA_ROWS, Column
@@ -29,6 +31,8 @@ _DECODED_ROWS = 1 << 16
 _PROBED_ROWS = 16
 _BUFFER_BYTES, _PROBE_BUFFER_BYTES = 1 << 22, 1 << 16
 """Bytes of a column that are fetched at a time from a remote file, and when looking at the first rows."""
+_PART_BYTES = 1 << 23
+"""Encoded bytes up to which neighbouring row groups make one piece: a million tokens or two."""
 _FEW_ROWS = 64
 """Row groups of no more rows are decoded at once: rows of 128 Ki tokens make 8 Mi of them."""
 
@@ -62,7 +66,8 @@ class ParquetReader:
             with _opened(source) as file:
                 schema, metadata = file.schema_arrow, file.metadata
                 kinds = column_kinds(schema)
-                rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+                groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+                sizes = tuple((group.num_rows, group.total_byte_size) for group in groups)
             n_bytes = source.size
         layout = choose(kinds, _marks(schema))
         claims = read_claims(source, layout)
@@ -73,7 +78,7 @@ class ParquetReader:
             spec=stored_spec(schema, layout).or_else(claims.spec),
             claims=claims,
             n_bytes=n_bytes,
-            row_groups=tuple(rows),
+            row_groups=sizes,
             schema=schema,
             footer=metadata if source.is_remote else None,
         )
@@ -105,7 +110,7 @@ class ParquetShard:
         spec: the storage type of the ids, and the pack size that metadata beside the file tell.
         claims: what such metadata say of the rows.
         n_bytes: bytes on disk.
-        row_groups: number of rows of each row group.
+        row_groups: rows, and bytes before compression, of each row group.
         schema: types of all stored columns.
         footer: what the end of a remote file says, so that it is fetched only once.
     """
@@ -116,35 +121,44 @@ class ParquetShard:
     spec: DatasetSpec
     claims: PackingClaims
     n_bytes: int
-    row_groups: tuple[int, ...]
+    row_groups: tuple[tuple[int, int], ...]
     schema: pa.Schema
     footer: pq.FileMetaData | None = None
     format: str = "parquet"
 
     def parts(self) -> Sequence[Part]:
-        """Return one piece per row group that has rows."""
-        found: list[Part] = []
-        first_row = 0
-        for n_rows in self.row_groups:
-            if n_rows > 0:
-                found.append(Part(len(found), first_row, n_rows))
-            first_row += n_rows
+        """Return one piece per row group that has rows; small neighbours are one piece together."""
+        rows = [sum(self.row_groups[i][0] for i in groups) for groups in self._pieces()]
+        firsts = accumulate(rows, initial=0)
+        return [Part(i, first, n) for i, (first, n) in enumerate(zip(firsts, rows, strict=False))]
+
+    def _pieces(self) -> list[list[int]]:
+        """Return the numbers of the row groups of each piece; those without rows are in none."""
+        found: list[list[int]] = []
+        n_bytes = 0
+        for group, (n_rows, size) in enumerate(self.row_groups):
+            if n_rows <= 0:
+                continue
+            n_bytes += max(size, 0)
+            if not found or n_bytes > _PART_BYTES:
+                found.append([])
+                n_bytes = max(size, 0)
+            found[-1].append(group)
         return found
 
     def rows(self, part: Part, roles: frozenset[Role], block_tokens: int) -> Iterator[RawRows]:
-        """Yield the rows of a row group in order.
+        """Yield the rows of a piece in order.
 
         Raises:
-            UnreadableError: the row group cannot be decoded.
+            UnreadableError: a row group of the piece cannot be decoded.
         """
-        group = self._group(part)
-        place = f"row group {group}"
-        with decoding(self.source, place):
+        groups = self._pieces()[part.index]
+        with decoding(self.source, _named(groups)):
             file = _opened(self.source, self.footer)
         with file:
             columns = stored_columns(self.layout, roles, file.schema_arrow.names)
-            rows = self._decode(file, group, part, columns, block_tokens)
-            yield from checked(rows, self.claims, is_whole=False)
+            rows = self._in_turn(file, groups, part.first_row, columns, block_tokens)
+            yield from checked(joined(rows, block_tokens), self.claims, is_whole=False)
 
     def lacks(self, name: str) -> str | None:
         """Say why there is no such column."""
@@ -153,54 +167,65 @@ class ParquetShard:
     def read_columns(
         self, part: Part, names: Sequence[str], most_rows: int = METADATA_ROWS
     ) -> Iterator[Mapping[str, Column]]:
-        """Yield the values of a row group in order.
+        """Yield the values of a piece in order.
 
         Raises:
-            UnreadableError: the row group cannot be decoded.
+            UnreadableError: a row group of the piece cannot be decoded.
         """
-        group = self._group(part)
+        groups = self._pieces()[part.index]
         paths = sorted({stored_path(self.schema, name)[1] for name in names})
-        with decoding(self.source, f"row group {group}"):
+        with decoding(self.source, _named(groups)):
             file = _opened(self.source, self.footer)
         with file:
-            batches = file.iter_batches(most_rows, row_groups=[group], columns=paths, use_threads=False)
+            batches = file.iter_batches(most_rows, row_groups=groups, columns=paths, use_threads=False)
             while True:
-                with decoding(self.source, f"row group {group}, columns {', '.join(names)}"):
+                with decoding(self.source, f"{_named(groups)}, columns {', '.join(names)}"):
                     batch = next(batches, None)
                     found = [] if batch is None else list(pieces(batch, self.schema, names, most_rows))
                 if batch is None:
                     break
                 yield from found
 
-    def _group(self, part: Part) -> int:
-        """Return the number of the row group of a part: those without rows are no parts."""
-        return [i for i, n_rows in enumerate(self.row_groups) if n_rows > 0][part.index]
+    def _in_turn(
+        self,
+        file: pq.ParquetFile,
+        groups: Sequence[int],
+        first_row: int,
+        columns: dict[Role, tuple[str, ...]],
+        block_tokens: int,
+    ) -> Iterator[RawRows]:
+        """Yield the rows of each row group, so that damage in one costs none of those before."""
+        for at, group in enumerate(groups, start=1):
+            try:
+                yield from self._decode(file, group, first_row, columns, block_tokens)
+            except UnreadableError as error:
+                unread = f"; {_named(groups[at:])} not read" if groups[at:] else ""
+                raise UnreadableError(f"{error}{unread}") from error
+            first_row += self.row_groups[group][0]
 
     def _decode(
         self,
         file: pq.ParquetFile,
         group: int,
-        part: Part,
+        first_row: int,
         columns: dict[Role, tuple[str, ...]],
         block_tokens: int,
     ) -> Iterator[RawRows]:
-        place = f"row group {group}"
+        place, (n_rows, _), n_read = f"row group {group}", self.row_groups[group], 0
         wanted = sorted({name for names in columns.values() for name in names})
         if not wanted:
             return
-        batch_size = _FEW_ROWS if part.n_rows <= _FEW_ROWS else self._batch_size(file, group, columns)
+        batch_size = _FEW_ROWS if n_rows <= _FEW_ROWS else self._batch_size(file, group, columns)
         batches = file.iter_batches(batch_size, row_groups=[group], columns=wanted, use_threads=False)
-        first_row, stop = part.first_row, part.first_row + part.n_rows
         while True:
-            with decoding(self.source, f"{place}, rows from {first_row - part.first_row}"):
+            with decoding(self.source, f"{place}, rows from {n_read}"):
                 batch = next(batches, None)
             if batch is None:
                 break
-            yield from blocks(batch, columns, first_row, block_tokens)
-            first_row += batch.num_rows
-        if first_row != stop:
-            n_rows = first_row - part.first_row
-            raise UnreadableError(f"{place}: {n_rows} rows, the footer says {part.n_rows}")
+            yield from blocks(batch, columns, first_row + n_read, block_tokens)
+            n_read += batch.num_rows
+        if n_read != n_rows:
+            raise UnreadableError(f"{place}: {n_read} rows, the footer says {n_rows}")
 
     def _batch_size(self, file: pq.ParquetFile, group: int, columns: dict[Role, tuple[str, ...]]) -> int:
         """Return how many rows to decode at a time, going by the longest of the first few.
@@ -221,3 +246,7 @@ class ParquetShard:
         blocks_of_a_row = blocks(batch, {role: names}, 0, 1)
         longest = max((raw.columns[role].values.size for raw in blocks_of_a_row), default=1)
         return max(1, min(_DECODED_ROWS, _DECODED_TOKENS // max(1, longest)))
+
+
+def _named(groups: Sequence[int]) -> str:
+    return f"row group {groups[0]}" if len(groups) == 1 else f"row groups {groups[0]} to {groups[-1]}"

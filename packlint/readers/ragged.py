@@ -7,7 +7,7 @@ import numpy as np
 from packlint.model.arrays import BoolArray
 from packlint.readers.shard import Fault, Ragged, RawRows, Role
 
-__all__ = ["drop_ragged"]
+__all__ = ["drop_ragged", "take_rows"]
 
 
 def drop_ragged(raw: RawRows) -> tuple[RawRows, tuple[Fault, ...]]:
@@ -33,11 +33,12 @@ def drop_ragged(raw: RawRows) -> tuple[RawRows, tuple[Fault, ...]]:
     if not bad.any():
         return raw, ()
     keep = ~bad
-    columns = {role: _take(column, keep, role) for role, column in raw.columns.items()}
+    columns = {role: take_rows(column, keep, role) for role, column in raw.columns.items()}
     return RawRows(row_numbers=raw.row_numbers[keep], columns=columns, faults=raw.faults), tuple(faults)
 
 
-def _take(column: Ragged, keep: BoolArray, role: Role) -> Ragged:
+def take_rows(column: Ragged, keep: BoolArray, role: Role = Role.INPUT_IDS) -> Ragged:
+    """Return the rows of a column that `bool[row]` marks."""
     lengths = np.diff(column.offsets)
     offsets = np.concatenate([[0], np.cumsum(lengths[keep])])
     chosen = keep if role is Role.DENSE_MASK else np.repeat(keep, lengths)

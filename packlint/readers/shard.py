@@ -25,6 +25,7 @@ __all__ = [
     "Fault",
     "Layout",
     "PaddingMark",
+    "PairColumns",
     "Part",
     "Ragged",
     "RawRows",
@@ -96,6 +97,19 @@ class PaddingMark(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairColumns:
+    """Name the columns of rows that hold two answers to one prompt, each in columns of its own.
+
+    Args:
+        sides: stored column by role, of the chosen sample and of the rejected one; both have the same roles.
+        prompt: the same of a prompt that stands apart and that both sides go on from; else empty.
+    """
+
+    sides: tuple[Mapping[Role, str], Mapping[Role, str]]
+    prompt: Mapping[Role, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """State how a producer lays out its rows.
 
@@ -103,7 +117,7 @@ class Layout:
         producer: who wrote it, as far as the columns tell.
         trainer: name of the default trainer contract.
         unit: what one row is.
-        columns: stored column by role.
+        columns: stored column by role; of pairs, one of those that the role is made of.
         evidence: why we think so, one line each, shown in the report.
         alignment: on which token this producer puts labels and loss masks.
         padding: how it marks padding.
@@ -111,6 +125,7 @@ class Layout:
         lengths_cover_padding: the lengths add up to the whole row.
         offsets_have_end: the offsets column ends with the row's length.
         dense_mask_blocks: true in the stored query-by-key mask means "may not attend" (Megatron).
+        pairs: the columns of rows of unit `pair`, which the reader joins (`packlint.readers.pairs`).
     """
 
     producer: str
@@ -124,6 +139,7 @@ class Layout:
     lengths_cover_padding: bool = True
     offsets_have_end: bool = True
     dense_mask_blocks: bool = False
+    pairs: PairColumns | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

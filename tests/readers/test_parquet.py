@@ -14,8 +14,8 @@ import pytest
 
 from packlint.errors import UnreadableError
 from packlint.readers import columns, parquet
-from packlint.readers.parquet import ParquetReader
-from packlint.readers.shard import Role, Settings, Shard
+from packlint.readers.parquet import ParquetReader, ParquetShard
+from packlint.readers.shard import RawRows, Role, Settings, Shard
 from packlint.readers.source import Source
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -29,8 +29,9 @@ def _write(path: Path, n_rows: int = 10, row_group_size: int = 4, **others: Any)
     return path
 
 
-def _open(path: Path) -> Shard:
+def _open(path: Path) -> ParquetShard:
     (shard,) = ParquetReader().open(Source(str(path)), path.name, Settings())
+    assert isinstance(shard, ParquetShard)
     return shard
 
 
@@ -43,6 +44,25 @@ def _tokens(shard: Shard, block_tokens: int = 8) -> list[list[int]]:
     return found
 
 
+@pytest.fixture
+def one_group_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_PART_BYTES", 0)
+
+
+def test_small_row_groups_are_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shard = _open(_write(tmp_path / "a.parquet"))
+    sizes = [size for _, size in shard.row_groups]
+
+    assert [(p.first_row, p.n_rows) for p in shard.parts()] == [(0, 10)]
+    assert [raw.row_numbers.tolist() for raw in shard.rows(shard.parts()[0], ALL, 1 << 17)] == [
+        list(range(10))
+    ]
+    monkeypatch.setattr(parquet, "_PART_BYTES", sizes[0] + sizes[1])
+    assert [(p.index, p.first_row, p.n_rows) for p in shard.parts()] == [(0, 0, 8), (1, 8, 2)]
+    assert _tokens(shard) == [[i] * (i + 1) for i in range(10)]
+
+
+@pytest.mark.usefixtures("one_group_a_part")
 def test_one_part_per_row_group(tmp_path: Path) -> None:
     shard = _open(_write(tmp_path / "a.parquet"))
 
@@ -54,6 +74,7 @@ def test_one_part_per_row_group(tmp_path: Path) -> None:
     assert shard.spec.token_dtype.value == "int32"
 
 
+@pytest.mark.usefixtures("one_group_a_part")
 def test_empty_row_groups_are_no_parts(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     table = pa.table({"input_ids": pa.array([[1, 2]], pa.list_(pa.int32()))})
@@ -111,19 +132,27 @@ def test_truncated_file(tmp_path: Path, keep: int) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_corrupt_pages_are_found_after_the_rows_before(tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.parquet", n_rows=400, row_group_size=200)
+def test_corrupt_pages_are_found_after_the_rows_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _write(tmp_path / "a.parquet", n_rows=600, row_group_size=200)
     data = bytearray(path.read_bytes())
     start = pq.ParquetFile(path).metadata.row_group(1).column(0).dictionary_page_offset
     assert start is not None
     data[start : start + 400] = b"\xa5" * 400
     path.write_bytes(bytes(data))
     shard = _open(path)
-    first, second = shard.parts()
+    found: list[RawRows] = []
 
+    with pytest.raises(UnreadableError, match=r"^row group 1, first rows: .*; row group 2 not read"):
+        found.extend(shard.rows(shard.parts()[0], ALL, 1 << 17))
+    assert sum(raw.row_numbers.size for raw in found) == 200
+    monkeypatch.setattr(parquet, "_PART_BYTES", 0)
+    first, second, third = shard.parts()
     assert sum(raw.row_numbers.size for raw in shard.rows(first, ALL, 1 << 17)) == 200
     with pytest.raises(UnreadableError, match="row group 1"):
         list(shard.rows(second, ALL, 1 << 17))
+    assert sum(raw.row_numbers.size for raw in shard.rows(third, ALL, 1 << 17)) == 200
 
 
 @pytest.mark.parametrize("seed", range(60))
