@@ -83,15 +83,26 @@ def checked(rows: Iterator[RawRows], claims: PackingClaims, *, is_whole: bool) -
         rows: rows of a shard.
         claims: what the metadata say.
         is_whole: these are all the rows of the split, so that its totals can be compared too.
+
+    Raises:
+        UnreadableError: as `rows` do, after the rows before.
     """
+    if claims == PackingClaims():
+        yield from rows
+        return
     seen = _Seen()
     held: RawRows | None = None
     faults = claims.faults
-    for raw in rows:
+    try:
+        for raw in rows:
+            if held is not None:
+                yield held
+            held = replace(raw, faults=faults + raw.faults + _contradictions(raw, claims, seen))
+            faults = ()
+    except UnreadableError:
         if held is not None:
             yield held
-        held = replace(raw, faults=faults + raw.faults + _contradictions(raw, claims, seen))
-        faults = ()
+        raise
     if held is not None:
         totals = _wrong_totals(seen, claims) if is_whole else ()
         yield replace(held, faults=held.faults + totals)
