@@ -31,17 +31,20 @@ def places_where(n_tokens: int, test: Callable[[slice, BoolArray], object]) -> I
     holds = np.empty(min(MAX_CHUNK_TOKENS, n_tokens), np.bool_)
     for start in range(0, n_tokens, MAX_CHUNK_TOKENS):
         chunk = slice(start, min(start + MAX_CHUNK_TOKENS, n_tokens))
-        test(chunk, holds[: chunk.stop - start])
-        found.append(true_places(holds[: chunk.stop - start]) + start)
+        mask = holds[: chunk.stop - start]
+        test(chunk, mask)
+        if mask.any():
+            found.append(true_places(mask) + start)
     return np.concatenate(found)
 
 
 def find_changes(mask: BoolArray) -> Int64Array:
     """Return the places of `bool[token]` where the value is another than the one before."""
-    before, after = mask[:-1], mask[1:]
+    bits = mask.view(np.uint8)  # comparing bools is slower than taking their bits apart
+    before, after = bits[:-1], bits[1:]
 
     def changes(chunk: slice, out: BoolArray) -> None:
-        np.not_equal(before[chunk], after[chunk], out=out)
+        np.bitwise_xor(before[chunk], after[chunk], out=out.view(np.uint8))
 
     return places_where(max(mask.size - 1, 0), changes) + 1
 
