@@ -16,6 +16,7 @@ Where things live:
     executors/   what maps the engine over shards
     manifest/    what is declared beside the shards
     matching/    packs against the unpacked samples that they were made from
+    conventions  configuration and tokenizer, as conventions
     references   what packs are compared with: nothing, samples or a saved summary
     expectations/  Great Expectations over tables of packs and samples
     session      one run, from inputs and settings to a report

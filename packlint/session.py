@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 from packlint import __version__, readers
 from packlint.baseline import read_baseline
 from packlint.config import RunConfig, parse_config
+from packlint.conventions import Conventions, conventions_of, reader_settings
 from packlint.engine.conclude import conclude
 from packlint.engine.plan import Plan, plan_shards
-from packlint.engine.scan import ShardPlan
+from packlint.engine.scan import ShardPlan, Survey
 from packlint.engine.tally import ShardResult, take_summary, tally_fault
 from packlint.errors import UnreadableError, UsageError
 from packlint.executors import local
-from packlint.finding import Finding, Location, Severity
+from packlint.finding import Finding, Severity
 from packlint.manifest.declarations import NO_MANIFESTS, Declarations
 from packlint.manifest.table import tokenizer_version
-from packlint.model.markers import ChatMarkers, end_of_turn_spec
-from packlint.model.spec import DatasetSpec
-from packlint.readers.shard import BLOCK_TOKENS, Fault, Settings, Shard
-from packlint.references import open_reference
+from packlint.readers.shard import BLOCK_TOKENS, Fault, Shard
+from packlint.references import Reference, open_reference
 from packlint.report import Report, hold_against
 from packlint.rule_choice import choose_rules
 from packlint.summaries.composition import Composition
@@ -32,7 +31,7 @@ from packlint.summaries.tables import TableObserver, TableRows
 if TYPE_CHECKING:
     from packlint.expectations import TablesWanted
 
-__all__ = ["check", "check_paths", "check_shards", "plan_paths", "reader_settings"]
+__all__ = ["check", "check_paths", "check_shards", "plan_paths"]
 
 
 def check(
@@ -159,13 +158,8 @@ def check_shards(
     """
     if tables is not None:
         config = replace(config, by=tables.by(config.by))
-    tokenizer = _tokenizer(config)
-    chat, no_chat = _chat(config, tokenizer)
-    declared = _declared(config, tokenizer, chat)
-    beside = declarations or NO_MANIFESTS
-    plan = plan_shards(shards, config, declared, chat, beside.specs)
-    told = tuple(_saying(shard_plan, no_chat) for shard_plan in plan.shards)
-    plan = replace(plan, shards=told, manifests=None if declarations is None else beside.manifests)
+    told = conventions_of(config)
+    plan = _plan(shards, config, told, declarations)
     rules = choose_rules(config, plan.policy)
     if tables is not None:
         tables.begin()
@@ -174,14 +168,11 @@ def check_shards(
         reference,
         plan.shards,
         settings=reader_settings(config),
-        declared=declared,
+        declared=told.spec,
         jobs=jobs,
         block_tokens=block_tokens,
         is_kept=on_composition is not None,
     )
-    survey = against.survey()
-    if tables is not None:
-        survey = replace(survey, observers=(*survey.observers, TableObserver()))
     if on_plan is not None:
         on_plan(plan)
     results = local.run(
@@ -189,7 +180,7 @@ def check_shards(
         rules.active,
         jobs=jobs,
         block_tokens=block_tokens,
-        survey=survey,
+        survey=_survey(against, tables),
         on_progress=on_progress,
     )
     failed, errors = ((), ()) if tables is None else _finish_tables(tables, plan, results)
@@ -197,10 +188,8 @@ def check_shards(
     if on_composition is not None and settled.evidence.packed is not None:
         on_composition(settled.evidence.packed)
     _report_empty(results)
-    for name, reason in unreadable.items():
-        _add_fault(results.setdefault(name, ShardResult()), name, "SHD001", reason)
-    for name, reason in beside.missing.items():
-        _add_fault(results.setdefault(name, ShardResult()), name, "SHD006", reason)
+    _report_shards(results, "SHD001", unreadable)
+    _report_shards(results, "SHD006", {} if declarations is None else declarations.missing)
     report = conclude(
         version=__version__,
         plan=plan,
@@ -213,9 +202,23 @@ def check_shards(
         errors=errors,
         has_suite=tables is not None and tables.suite is not None,
     )
-    if tokenizer is None:
-        return report
-    return replace(report, texts=_decode(report, tokenizer), drift=with_texts(report.drift, tokenizer.decode))
+    return report if told.tokenizer is None else _with_texts(report, told.tokenizer)
+
+
+def _plan(
+    shards: Sequence[Shard], config: RunConfig, told: Conventions, declarations: Declarations | None
+) -> Plan:
+    beside = declarations or NO_MANIFESTS
+    plan = plan_shards(shards, config, told.spec, told.chat, beside.specs)
+    saying = tuple(_saying(shard_plan, told.no_chat) for shard_plan in plan.shards)
+    return replace(plan, shards=saying, manifests=None if declarations is None else beside.manifests)
+
+
+def _survey(against: Reference, tables: TablesWanted | None) -> Survey:
+    survey = against.survey()
+    if tables is None:
+        return survey
+    return replace(survey, observers=(*survey.observers, TableObserver()))
 
 
 def _finish_tables(
@@ -240,44 +243,8 @@ def plan_paths(paths: Sequence[str], config: RunConfig) -> Plan:
     shards, broken = readers.open_shards(paths, reader_settings(config))
     for name, error in broken:
         raise UnreadableError(f"{name}: {error}")
-    tokenizer = _tokenizer(config)
-    chat, _ = _chat(config, tokenizer)
-    return plan_shards(shards, config, _declared(config, tokenizer, chat), chat)
-
-
-def reader_settings(config: RunConfig, manifest: DatasetSpec | None = None) -> Settings:
-    """Return what readers are told of the user's declarations, and after them of a manifest's."""
-    spec = config.spec.or_else(manifest or DatasetSpec())
-    return Settings(
-        columns=config.columns,
-        max_seq_len=spec.max_seq_len.value if spec.max_seq_len else None,
-        token_dtype=spec.token_dtype.value if spec.token_dtype else None,
-        eos_ids=spec.eos_ids.value if spec.eos_ids else (),
-        bos_id=spec.bos_id.value if spec.bos_id else None,
-    )
-
-
-def _declared(config: RunConfig, tokenizer: Any, chat: ChatMarkers | None) -> DatasetSpec:
-    told = tokenizer.spec if tokenizer else DatasetSpec()
-    return config.spec.or_else(end_of_turn_spec(chat)).or_else(told)
-
-
-def _tokenizer(config: RunConfig) -> Any:
-    if config.tokenizer is None:
-        return None
-    from packlint.chat.tokenizer import load_tokenizer  # the `tokenizers` package is an extra
-
-    return load_tokenizer(config.tokenizer)
-
-
-def _chat(config: RunConfig, tokenizer: Any) -> tuple[ChatMarkers | None, str]:
-    """Return how a chat is written, or none and why nobody can tell."""
-    if tokenizer is None and not (config.chat.get("format") or config.chat.get("markers")):
-        return None, ""
-    from packlint.chat.declared import find_chat
-
-    chat, why = find_chat(config.chat, tokenizer)
-    return chat, "" if chat else why
+    told = conventions_of(config)
+    return plan_shards(shards, config, told.spec, told.chat)
 
 
 def _saying(plan: ShardPlan, no_chat: str) -> ShardPlan:
@@ -285,15 +252,22 @@ def _saying(plan: ShardPlan, no_chat: str) -> ShardPlan:
     return replace(plan, reading=replace(plan.reading, context=context))
 
 
-def _decode(report: Report, tokenizer: Any) -> dict[Location, str]:
+def _with_texts(report: Report, tokenizer: Any) -> Report:
+    """Return the report with the text around each place, and of the tokens that drifted."""
     places = {place for finding in report.findings for place in finding.locations}
-    return {place: tokenizer.decode(place.context) for place in places if place.context}
+    texts = {place: tokenizer.decode(place.context) for place in places if place.context}
+    return replace(report, texts=texts, drift=with_texts(report.drift, tokenizer.decode))
 
 
 def _report_empty(results: Mapping[str, ShardResult]) -> None:
     for name, result in results.items():
         if result.counts["n_packs"] == 0 and not any(t.n_hits for t in result.tallies.values()):
             _add_fault(result, name, "SHD003", "the shard holds no packs")
+
+
+def _report_shards(results: dict[str, ShardResult], code: str, reasons: Mapping[str, str]) -> None:
+    for name, reason in reasons.items():
+        _add_fault(results.setdefault(name, ShardResult()), name, code, reason)
 
 
 def _add_fault(result: ShardResult, name: str, code: str, message: str) -> None:

@@ -25,7 +25,7 @@ from packlint.registry import load_rules, rule_modules
 from packlint.report import Report
 from packlint.reporters.pack_view import Fault
 from packlint.rule import PackRule
-from packlint.session import reader_settings
+from packlint.conventions import reader_settings
 
 __all__ = ["OnePack", "read_pack"]
 

@@ -18,7 +18,7 @@ from packlint.executors import local
 from packlint.matching import compare, plan_samples
 from packlint.readers import open_memory, open_shards
 from packlint.readers.shard import Shard
-from packlint.session import reader_settings
+from packlint.conventions import reader_settings
 from packlint.summaries.reconciliation import Balance, Reconciliation
 from tests.readers.file_checks import SAMPLES, Lists, reference
 from tests.readers.test_samples import TABLE
