@@ -60,21 +60,15 @@ def reconcile(
         traced: what became of the segments that are no whole copy.
         has_packed_targets: the packs say which tokens are targets.
     """
-    n, pieces = len(samples), traced.pieces
-    assigned = traced.copies
-    is_copy = np.flatnonzero(assigned >= 0)
-    copies = np.bincount(assigned[is_copy], minlength=n)
+    pieces = traced.pieces
+    copies = np.bincount(traced.copies[traced.copies >= 0], minlength=len(samples))
     cover = Cover.of(samples, pieces)
     cuts = Cuts.of(samples, pieces, traced.leftovers, segments)
     altered = Alterations.of(samples, pieces, traced.leftovers, segments)
     unknown = traced.leftovers.take(~altered.is_replacement)
     is_whole = copies > 0
     repeated = np.maximum(copies - 1, 0) * samples.n_tokens + cover.n_repeated
-    places = np.full(n, -1, np.int64)
-    places[pieces.samples] = pieces.segments
-    places[assigned[is_copy]] = is_copy
-    targets = sum_by(assigned[is_copy], segments.targets[is_copy], n)
-    targets += sum_by(pieces.samples, pieces.targets, n)
+    places, targets = _places_and_targets(len(samples), segments, traced)
     unknown_at, unknown_tokens = _by_segment(unknown)
     meetings = _meetings(samples, pieces)
     return Reconciliation(
@@ -102,6 +96,19 @@ def reconcile(
         has_packed_targets=has_packed_targets,
         untraced=traced.untraced,
     )
+
+
+def _places_and_targets(
+    n_samples: int, segments: PlacedSegments, traced: Traced
+) -> tuple[Int64Array, Int64Array]:
+    """Return, for each sample, a segment that holds a copy or a piece of it, or -1, and its packed targets."""
+    pieces, copies = traced.pieces, np.flatnonzero(traced.copies >= 0)
+    of_copies = traced.copies[copies]
+    places = np.full(n_samples, -1, np.int64)
+    places[pieces.samples] = pieces.segments
+    places[of_copies] = copies
+    targets = sum_by(of_copies, segments.targets[copies], n_samples)
+    return places, targets + sum_by(pieces.samples, pieces.targets, n_samples)
 
 
 def _balance(
