@@ -101,7 +101,7 @@ def reconcile(
 def _places_and_targets(
     n_samples: int, segments: PlacedSegments, traced: Traced
 ) -> tuple[Int64Array, Int64Array]:
-    """Return, for each sample, a segment that holds a copy or a piece of it, or -1, and its packed targets."""
+    """Return for each sample a segment that holds some of it, or -1, and its packed targets."""
     pieces, copies = traced.pieces, np.flatnonzero(traced.copies >= 0)
     of_copies = traced.copies[copies]
     places = np.full(n_samples, -1, np.int64)
