@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from packlint.config import parse_config
+from packlint.conventions import reader_settings
 from packlint.engine.excerpts import MAX_SEGMENTS, excerpts_of
 from packlint.finding import Excerpt, Layout, Location
 from packlint.model.batch import PackBatch
 from packlint.readers import open_memory
 from packlint.report import Report
-from packlint.session import check_shards, reader_settings
+from packlint.session import check_shards
 from packlint.testing import make_batch
 
 PACKS: dict[str, Any] = {

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from packlint.config import parse_config
+from packlint.conventions import reader_settings
 from packlint.engine.plan import plan_shards
 from packlint.readers import open_memory, open_shards
 from packlint.readers.canonical import build
-from packlint.session import reader_settings
 from tests.readers.file_checks import SAMPLES, Lists, reference, segments
 from tests.readers.test_samples import TABLE, Sample
 
