@@ -180,9 +180,9 @@ def test_a_rule_that_raises_on_a_reference_hides_no_other(monkeypatch: pytest.Mo
 def test_a_reference_of_messages_shows_what_no_template_writes(tmp_path: Path) -> None:
     """Packs whose chats were joined by hand: `assistant:` where the template has its own header."""
     pytest.importorskip("tokenizers")
+    from packlint.conventions import reader_settings
     from packlint.readers.reference import open_reference
     from packlint.readers.shard import Role
-    from packlint.session import reader_settings
 
     folder = Path(__file__).parent / "samples" / "_tokenizer"
     talks = [
@@ -236,11 +236,11 @@ def test_sample_ids_lead_an_altered_segment_to_its_metadata(ids_are_right: bool,
 
 def domains_of(packs: dict[str, Any], reference: dict[str, Any]) -> list[str | None]:
     """Return the domain of each segment as rules see it."""
+    from packlint.conventions import reader_settings
     from packlint.engine.plan import plan_shards
     from packlint.executors import local
     from packlint.matching import compare, plan_samples
     from packlint.readers import open_memory
-    from packlint.session import reader_settings
 
     config = parse_config({"spec": SPEC}, "t")
     settings = reader_settings(config)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from packlint.config import RunConfig, parse_config
+from packlint.conventions import reader_settings
 from packlint.engine.plan import plan_shards
 from packlint.engine.scan import Observer, ShardPlan, Survey, scan_part
 from packlint.executors import local
@@ -22,7 +23,6 @@ from packlint.matching.reference import SamplesObserver
 from packlint.model.arrays import Int64Array, IntArray
 from packlint.readers import open_shards
 from packlint.readers.shard import Part
-from packlint.session import reader_settings
 from packlint.summaries.composition_observer import CompositionObserver
 from tests.benchmarks.timing import cpu_seconds, drain, quartiles
 
