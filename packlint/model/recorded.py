@@ -113,14 +113,18 @@ def cuts_only_in(
         batch: the packs.
         source: the record that has them.
         other: the record that lacks them.
-        slack_tokens: real tokens by which a boundary of the other record may come earlier.
+        slack_tokens: real tokens of the same pack by which a boundary of the other record may come earlier.
     """
     if _is_same(batch.boundaries[source], batch.boundaries[other]):
         return empty_int64()
     cuts, theirs = real_cuts(batch, source), real_cuts(batch, other)
     if np.array_equal(cuts, theirs):
         return empty_int64()
-    n_near = np.searchsorted(theirs, cuts, side="right") - np.searchsorted(theirs, cuts - slack_tokens)
+    from_ = cuts
+    if slack_tokens:
+        edges = real_places(batch, batch.pack_offsets)
+        from_ = np.maximum(cuts - slack_tokens, edges[np.searchsorted(edges, cuts, side="right") - 1])
+    n_near = np.searchsorted(theirs, cuts, side="right") - np.searchsorted(theirs, from_)
     places = flat_places(batch, cuts[n_near == 0])
     malformed = malformed_packs(batch, [source, other])
     return np.asarray(places[~malformed[batch.packs_of(places)]], np.int64)

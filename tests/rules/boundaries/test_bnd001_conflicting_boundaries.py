@@ -69,6 +69,20 @@ def test_template_separators_after_the_end_token(n_separators: int, n_hits: int)
     assert len(check(ConflictingBoundaries, packs, max_separator_tokens=3)) == 0
 
 
+def test_a_boundary_of_the_pack_before_is_no_near_one() -> None:
+    """The end token before the last token of a pack is not two tokens before the next pack's boundary."""
+    packs: dict[str, Any] = {
+        "input_ids": [[1, 31, 32, 33, 2, 41], [51, 52, 53, 54]],
+        "segment_ids": [[1, 1, 1, 1, 1, 2], [1, 2, 2, 2]],
+        "config": SCAN,
+    }
+    apart = [{**packs, **{name: [packs[name][i]] for name in ("input_ids", "segment_ids")}} for i in (0, 1)]
+
+    assert len(check(ConflictingBoundaries, packs)) == sum(
+        len(check(ConflictingBoundaries, p)) for p in apart
+    )
+
+
 def test_a_scan_that_nobody_makes_is_no_record() -> None:
     batch = make_batch({**B3, "config": {"profile": "sft", "trainer": "trl", "spec": SPEC}})
 
