@@ -19,7 +19,8 @@ from packlint.model.spec import Known
 __all__ = ["NotInVocabulary", "WhiteSpace", "compile_format", "compile_marker"]
 
 _BEFORE = ("", "\n", "a", "a ", "a\n", ".\n\n")
-_AFTER = ("", "a", " a", "\n", "\n\n", "\na", "\n\na", "{")
+_AFTER = ("", "a", " a", *("\n" * n for n in range(1, 7)), "\na", "\n\na", "{")
+"""No vocabulary that is known has a sign and more than six line breaks in one token."""
 _COPIED = [
     f.name for f in fields(Marker) if f.name in {g.name for g in fields(TextMarker)} - {"lead", "tail"}
 ]

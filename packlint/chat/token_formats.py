@@ -150,6 +150,7 @@ _MISTRAL = ChatFormat(
         open_turn("[AVAILABLE_TOOLS]", Role.SYSTEM, tail=" "),
         begin("[/AVAILABLE_TOOLS]"),
         open_turn("[TOOL_RESULTS]", Role.TOOL, tail=" "),
+        pieces("[TOOL_CONTENT]", Role.TOOL, within=frozenset({Role.TOOL}), is_text=False),
         open_turn("[/TOOL_RESULTS]", Role.ASSISTANT, may_be_empty=True, is_needed=False),
         part("[TOOL_CALLS]", becomes=Part.TOOL_CALL, own=Part.TOOL_CALL, is_text=False),
         part("[THINK]", becomes=Part.THINKING, own=Part.THINKING, is_text=False),

@@ -111,8 +111,9 @@ def llama3(messages: list[Message]) -> Iterable[Piece]:
 
 
 def llama4(messages: list[Message]) -> Iterable[Piece]:
+    """Llama 4: a call is told by its marks alone."""
     yield Piece("<|begin_of_text|>", T, NOBODY)
-    marks = ("<|header_start|>", "<|header_end|>", "<|eot|>", "<|eom|>")
+    marks = ("<|header_start|>", "<|header_end|>", "<|eot|>", "<|eot|>")
     yield from _llama(messages, *marks, call=("<|python_start|>", "<|python_end|>"))
 
 
@@ -179,9 +180,12 @@ def mistral(messages: list[Message]) -> Iterable[Piece]:
 
 
 def gemma(messages: list[Message]) -> Iterable[Piece]:
+    """Gemma 3: a system text is the beginning of what the user says."""
     yield Piece("<bos>", T, NOBODY)
-    names = {"assistant": "model"}
-    for turn, message in enumerate(m for m in _talk(messages) if m.role != "system"):
+    talk, names = _talk(messages), {"assistant": "model"}
+    if talk[0].role == "system":
+        talk[:2] = [Message("user", f"{talk[0].content}\n\n{talk[1].content}")]
+    for turn, message in enumerate(talk):
         yield from _plain(lambda n: f"<start_of_turn>{n}\n", "<end_of_turn>\n", message, turn, names)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ __all__ = [
     "Labelled",
     "anchors_in",
     "chats",
+    "join",
     "label",
     "rendered",
     "roles_of",
@@ -73,11 +75,17 @@ class Labelled:
         return Labelled(self.ids[at], self.roles[at], self.turns[at], self.parts[at])
 
 
-def label(pieces: list[Piece], tokenizer: Tokenizer) -> Labelled:
-    """Encode a rendered text; a token is whose its first character is that is no white space."""
+def label(pieces: list[Piece], tokenizer: Tokenizer, *, is_plain: bool = False) -> Labelled:
+    """Encode a rendered text; a token is whose its first character is that is no white space.
+
+    Args:
+        pieces: the text.
+        tokenizer: encodes it.
+        is_plain: special tokens in the text are ordinary text.
+    """
     text = "".join(piece.text for piece in pieces)
     owners = [at for at, piece in enumerate(pieces) for _ in piece.text]
-    ids, offsets = tokenizer.encode(text)
+    ids, offsets = tokenizer.encode_plain(text) if is_plain else tokenizer.encode(text)
     mine = [pieces[owners[_first(text, start, stop)]] for start, stop in offsets]
     return Labelled(
         np.array(ids, np.int64),
@@ -85,6 +93,12 @@ def label(pieces: list[Piece], tokenizer: Tokenizer) -> Labelled:
         np.array([p.turn for p in mine], np.int64),
         np.array([p.part for p in mine], np.int64),
     )
+
+
+def join(parts: Sequence[Labelled]) -> Labelled:
+    """Lay what was encoded end to end."""
+    fields = ("ids", "roles", "turns", "parts")
+    return Labelled(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
 
 
 def _first(text: str, start: int, stop: int) -> int:
