@@ -48,7 +48,7 @@ class InputReport:
     Args:
         path: name of the shard, relative to the inputs.
         format: name of the format.
-        unit: what one row is: `pack`, `sample` or `document`.
+        unit: what one row is: `pack`, `sample`, `document` or `pair`.
         trainer: name of the contract, or empty when no trainer is known.
         trainer_source: `config`, `format` or empty.
         evidence: how format and trainer were recognised.

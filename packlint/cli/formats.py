@@ -25,5 +25,9 @@ def command(color: str) -> None:
     paper.line(
         "Shards are recognised by their content. What needs a package beside packlint says which extra."
     )
+    paper.line(
+        "Preference pairs whose sides are columns (chosen_input_ids, rejected_input_ids and kin) are read"
+    )
+    paper.line("from parquet, arrow, jsonl and memory: a row is the chosen, then the rejected sample.")
     paper.line("Each may lie behind a URL: s3:// gs:// hf:// https://, with the extras s3, gcs, hf and http.")
     write(paper.text())

@@ -9,6 +9,7 @@ import numpy as np
 
 from packlint import __version__
 from packlint.config import RunConfig
+from packlint.conventions import reader_settings
 from packlint.engine.conclude import RuleSet, conclude
 from packlint.engine.plan import Plan, plan_shards
 from packlint.engine.scan import ShardPlan, scan_batch
@@ -25,7 +26,6 @@ from packlint.registry import load_rules, rule_modules
 from packlint.report import Report
 from packlint.reporters.pack_view import Fault
 from packlint.rule import PackRule
-from packlint.conventions import reader_settings
 
 __all__ = ["OnePack", "read_pack"]
 

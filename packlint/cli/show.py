@@ -84,13 +84,20 @@ def _head(paper: Paper, one: OnePack) -> None:
         n_targets, n_real = batch.targets.n_tokens, batch.n_tokens - n_padding
         parts.append(f"{count(n_targets, 'target')} ({percent(n_targets / n_real if n_real else 0.0)})")
     paper.line(dot.join(parts), indent=2)
-    if batch.loss_weight is None:
+    if batch.loss_weight is None and len(batch.targets):
         paper.line("the shard stores no labels: every token that is not padding is a target", indent=2)
     paper.line(_isolation(one), indent=2)
     if batch.segment_source is None:
         paper.line("nothing records where samples begin: the pack is drawn as one segment", indent=2)
     else:
-        paper.line(f"segments from {batch.segment_source}", indent=2)
+        whence = "the columns of a pair, chosen first" if _is_pair(one) else batch.segment_source
+        paper.line(f"segments from {whence}", indent=2)
+
+
+def _is_pair(one: OnePack) -> bool:
+    from packlint.model.batch import Unit
+
+    return one.batch.shard.unit is Unit.PAIR
 
 
 def _isolation(one: OnePack) -> str:
@@ -101,6 +108,8 @@ def _isolation(one: OnePack) -> str:
     if contract is None:
         return "no trainer known: give --trainer NAME"
     source = deciding_source(one.batch)
+    if _is_pair(one):
+        return f"trainer {contract.name}: each side of the pair is a sequence of its own"
     if source is None or source is BoundarySource.ROWS:
         return f"trainer {contract.name}: every token sees all tokens of the pack before it"
     return f"trainer {contract.name}: samples are kept apart by {source}"

@@ -193,6 +193,10 @@ def _profile(
 ) -> ProfileReport:
     if config.profile:
         return ProfileReport(name=config.profile, source="config", why=config.source or "declared")
+    groups = list(groups)
+    if groups and all(group.layout.unit is Unit.PAIR for group in groups):
+        why = "a chosen and a rejected sample stand side by side in the columns of each row"
+        return ProfileReport(name="preference", source="inferred", why=why)
     counts: Counter[str] = Counter()
     has_loss = False
     for group in groups:

@@ -13,11 +13,15 @@ __all__ = ["MaskKind", "PaddingEvidence", "ShardContext", "Unit"]
 
 
 class Unit(StrEnum):
-    """What one row of the shard is."""
+    """What one row of the shard is.
+
+    `pair`: a chosen and a rejected sample, side by side; each is a sequence of its own for the trainer.
+    """
 
     PACK = "pack"
     SAMPLE = "sample"
     DOCUMENT = "document"
+    PAIR = "pair"
 
 
 class PaddingEvidence(StrEnum):
@@ -58,6 +62,7 @@ class ShardContext:
         has_rival: another shard of the run may hold the same content.
         chat: how a chat is written in ids; none when no chat format is known.
         no_chat: why none is known, where something was looked at; or empty.
+        shares_prompts: both sides of a pair go on from one stored prompt, in which they cannot differ.
     """
 
     name: str
@@ -71,3 +76,4 @@ class ShardContext:
     has_rival: bool = True
     chat: ChatMarkers | None = None
     no_chat: str = ""
+    shares_prompts: bool = False

@@ -106,7 +106,9 @@ class TrainerContract:
         extra_slots_per_pack: slots by which its packs exceed `max_seq_len`.
         extra_slots_per_segment: slots by which they exceed it for each segment.
         is_stream: the shard is a stream of documents that the trainer packs when it reads.
-        packs_at_read: rows on disk are single samples; the trainer packs them into batches.
+        packs_at_read: rows on disk are single samples, or pairs; the trainer packs them into batches.
+        prompt_slack_tokens: tokens at the end of the prompt in which the sides of a pair may differ, as a
+            tokenizer merges them with the answer.
         shuffles: unless told otherwise it reads packs in a random order, so that the stored order trains
             nothing; false where it reads them as they stand; none where nobody knows, or options decide.
         source: where this was read.
@@ -131,5 +133,6 @@ class TrainerContract:
     extra_slots_per_segment: int = 0
     is_stream: bool = False
     packs_at_read: bool = False
+    prompt_slack_tokens: int = 0
     shuffles: bool | None = None
     source: str = ""

@@ -46,9 +46,14 @@ def at_pack_end(batch: PackBatch) -> BoolArray:
 
 
 def follows_another(batch: PackBatch) -> BoolArray:
-    """Return `bool[segment]`, true where another segment of the pack ends just before it."""
+    """Return `bool[segment]`, true where another segment of the pack ends just before it.
+
+    The sides of a pair follow none: each is a sequence of its own.
+    """
     segments = batch.segments
     follows = np.zeros(len(segments), np.bool_)
+    if batch.shard.unit is Unit.PAIR:
+        return follows
     follows[1:] = segments.starts[1:] == segments.stops[:-1]
     return follows & ~at_pack_start(batch)
 

@@ -39,11 +39,14 @@ def _no_chat(batch: PackBatch) -> str:
     return f"no chat format is known: {why}" if why else "no chat format is known; give --tokenizer or [chat]"
 
 
+def _no_packs(batch: PackBatch) -> str:
+    if batch.shard.unit is Unit.PAIR:
+        return "rows are pairs of samples, not packs: the trainer reads each side as a sequence of its own"
+    return "rows are not packs: the trainer packs them when it reads; give [spec] max_seq_len for a stream"
+
+
 _REASONS: dict[Need, tuple[Callable[[PackBatch], bool], str | Callable[[PackBatch], str]]] = {
-    Need.PACKS: (
-        lambda b: b.shard.unit is Unit.PACK,
-        "rows are not packs: the trainer packs them when it reads; give [spec] max_seq_len for a stream",
-    ),
+    Need.PACKS: (lambda b: b.shard.unit is Unit.PACK, _no_packs),
     Need.TARGETS: (
         lambda b: b.loss_weight is not None,
         "the shard stores no labels and no loss mask",

@@ -15,7 +15,8 @@
     inflate.py      compressed files as bounded streams
     stream/         streams of tokens: documents, windows and blocks; under
         datatrove.py, olmo/, litdata/, litpkds.py, token_bin.py, fairseq_mmap.py, fms_arrow.py, raw_tokens.py
-    columns.py      Arrow columns ──▶ `Ragged`
+    columns.py      Arrow columns ──▶ `Ragged`; lists of any kind by arrow_lists.py
+    pairs.py        preference pairs in columns of their own ──▶ rows of two segments
     metadata/       columns without role: domain, language, sample ids
     reference.py    the unpacked data: a row is one sample; texts/ tokenizes rows of text
     observe.py, settle.py, reading.py      a look at a few rows, and what follows for the rest

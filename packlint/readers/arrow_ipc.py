@@ -165,7 +165,8 @@ class ArrowFileShard:
             return
         wanted = sorted({name for names in columns.values() for name in names})
         batches = self._batches_of(part, wanted)
-        decoded = (blocks(batch, columns, first_row, block_tokens) for first_row, batch in batches)
+        pairs = self.layout.pairs
+        decoded = (blocks(batch, columns, first_row, block_tokens, pairs) for first_row, batch in batches)
         yield from joined(chain.from_iterable(decoded), block_tokens)
 
     def lacks(self, name: str) -> str | None:

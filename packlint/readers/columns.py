@@ -18,18 +18,17 @@ import pyarrow.types as pat
 from packlint.errors import UnreadableError
 from packlint.model.arrays import BoolArray, Int64Array
 from packlint.model.spec import DatasetSpec, Known, Origin
-from packlint.readers.arrow_numpy import as_arrow, as_numpy, is_null
+from packlint.readers.arrow_lists import values_and_offsets
+from packlint.readers.arrow_numpy import as_numpy, is_null
 from packlint.readers.layouts import ColumnKind, Element, factors
-from packlint.readers.shard import Fault, Layout, Ragged, RawRows, Role
+from packlint.readers.pairs import PairRows, columns_of_roles, emptied, join_pairs
+from packlint.readers.shard import Fault, Layout, PairColumns, Ragged, RawRows, Role
 
-__all__ = ["blocks", "column_kinds", "stored_columns", "stored_spec", "values_and_offsets"]
+__all__ = ["blocks", "column_kinds", "stored_columns", "stored_spec"]
 
 # Stubs give every array class and type a parameter; here the element type is only known at run time.
 _Array = Any
 _Type = Any
-
-_MAX_OVERLAP = 4
-"""How often, on average, a value may be used: rows of a list view can share values without bound."""
 
 
 def column_kinds(schema: pa.Schema) -> dict[str, ColumnKind]:
@@ -47,13 +46,15 @@ def column_kinds(schema: pa.Schema) -> dict[str, ColumnKind]:
 def stored_columns(
     layout: Layout, roles: frozenset[Role], stored: Sequence[str]
 ) -> dict[Role, tuple[str, ...]]:
-    """Return the columns to read for each role: one, or two loss masks whose product counts.
+    """Return the columns to read for each role: one, two loss masks whose product counts, or those of a pair.
 
     Args:
         layout: how the rows are laid out.
         roles: what is asked for.
         stored: names of all stored columns.
     """
+    if layout.pairs is not None:
+        return columns_of_roles(layout.pairs, roles)
     return {role: factors(column, stored) for role, column in layout.columns.items() if role in roles}
 
 
@@ -69,7 +70,11 @@ def stored_spec(schema: pa.Schema, layout: Layout) -> DatasetSpec:
 
 
 def blocks(
-    batch: pa.RecordBatch, columns: Mapping[Role, tuple[str, ...]], first_row: int, block_tokens: int
+    batch: pa.RecordBatch,
+    columns: Mapping[Role, tuple[str, ...]],
+    first_row: int,
+    block_tokens: int,
+    pairs: PairColumns | None = None,
 ) -> Iterator[RawRows]:
     """Yield the rows of a record batch in order, whole rows of about `block_tokens` tokens at a time.
 
@@ -78,6 +83,7 @@ def blocks(
         columns: names by role, as `stored_columns` gives them.
         first_row: number of the first row in the shard.
         block_tokens: tokens per block; a longer row is a block by itself.
+        pairs: the same columns as sides of preference pairs, which are joined; or none.
 
     Raises:
         UnreadableError: a column holds what its role cannot be, or its offsets are corrupt.
@@ -91,6 +97,11 @@ def blocks(
     raw = {
         role: [_ragged(batch.column(name), name, role) for name in names] for role, names in columns.items()
     }
+    if pairs is not None:
+        offsets = [column.ragged.offsets for column in raw[Role.INPUT_IDS]]
+        for start, stop in _cut(np.sum(offsets, axis=0), block_tokens):
+            yield _pair_block(raw, pairs, start, stop, first_row)
+        return
     lengths = _leading(raw).ragged.offsets
     for start, stop in _cut(lengths, block_tokens):
         yield _block(raw, start, stop, first_row)
@@ -103,12 +114,26 @@ class _Column:
     Args:
         name: as stored.
         ragged: its rows; rows with a null hold anything.
-        null_rows: `int64[null]`, rising, rows that are null or hold a null.
+        is_null: `bool[row]`, rows that are null; none where no row is.
+        holders: `int64[holder]`, rising, rows that hold a null.
     """
 
     name: str
     ragged: Ragged
-    null_rows: Int64Array
+    is_null: BoolArray | None
+    holders: Int64Array
+
+    @property
+    def null_rows(self) -> Int64Array:
+        """`int64[null]`, rising, rows that are null or hold a null."""
+        return (
+            self.holders if self.is_null is None else np.union1d(np.flatnonzero(self.is_null), self.holders)
+        )
+
+    @property
+    def broken_rows(self) -> Int64Array:
+        """`int64[broken]`, rising, rows that hold a null and are none."""
+        return self.holders if self.is_null is None else self.holders[~self.is_null[self.holders]]
 
 
 def _leading(raw: Mapping[Role, list[_Column]]) -> _Column:
@@ -129,25 +154,49 @@ def _cut(offsets: Int64Array, block_tokens: int) -> Iterator[tuple[int, int]]:
 
 
 def _block(raw: Mapping[Role, list[_Column]], start: int, stop: int, first_row: int) -> RawRows:
-    keep = np.ones(stop - start, np.bool_)
-    faults: list[Fault] = []
-    for columns in raw.values():
-        for column in columns:
-            low, high = np.searchsorted(column.null_rows, (start, stop))
-            for row in column.null_rows[low:high].tolist():
-                if keep[row - start]:
-                    faults.append(
-                        Fault(code="SHD005", row=first_row + row, message=f"null in column {column.name}")
-                    )
-                keep[row - start] = False
+    null_rows = {column.name: column.null_rows for columns in raw.values() for column in columns}
+    keep, faults = _without_nulls(null_rows, start, stop, first_row)
     cut = {
         role: [_rows(column.ragged, start, stop, keep) for column in columns] for role, columns in raw.items()
     }
     return RawRows(
         row_numbers=np.flatnonzero(keep) + (first_row + start),
         columns={role: _product(parts, role) for role, parts in cut.items()},
-        faults=tuple(sorted(faults, key=lambda fault: fault.row)),
+        faults=faults,
     )
+
+
+def _pair_block(
+    raw: Mapping[Role, list[_Column]], pairs: PairColumns, start: int, stop: int, first_row: int
+) -> RawRows:
+    """Join the sides of pairs; a row that is null is a side that is missing, a null inside it is a fault."""
+    columns = {column.name: column for of_role in raw.values() for column in of_role}
+    broken = {name: column.broken_rows for name, column in columns.items()}
+    keep, faults = _without_nulls(broken, start, stop, first_row)
+    nulls = {n: c.is_null[start:stop][keep] for n, c in columns.items() if c.is_null is not None}
+    cut = {name: _rows(column.ragged, start, stop, keep) for name, column in columns.items()}
+    rows = PairRows(
+        row_numbers=np.flatnonzero(keep) + (first_row + start),
+        columns=cut | {name: emptied(cut[name], is_null) for name, is_null in nulls.items()},
+        nulls=nulls,
+        faults=faults,
+    )
+    return join_pairs(rows, pairs)
+
+
+def _without_nulls(
+    null_rows: Mapping[str, Int64Array], start: int, stop: int, first_row: int
+) -> tuple[BoolArray, tuple[Fault, ...]]:
+    """Return which rows of a block are null in none of the named columns, and a fault for each other one."""
+    keep = np.ones(stop - start, np.bool_)
+    faults: list[Fault] = []
+    for name, rows in null_rows.items():
+        low, high = np.searchsorted(rows, (start, stop))
+        for row in rows[low:high].tolist():
+            if keep[row - start]:
+                faults.append(Fault(code="SHD005", row=first_row + row, message=f"null in column {name}"))
+            keep[row - start] = False
+    return keep, tuple(sorted(faults, key=lambda fault: fault.row))
 
 
 def _rows(column: Ragged, start: int, stop: int, keep: BoolArray) -> Ragged:
@@ -180,45 +229,13 @@ def _ragged(array: _Array, name: str, role: Role) -> _Column:
     if not (is_number or is_weight) or kind.ndim > 1:
         raise UnreadableError(f"column {name} is {array.type}, which cannot be read as {role.value}")
     values, offsets = values_and_offsets(array)
-    null_rows = np.flatnonzero(is_null(array)) if array.null_count else np.empty(0, np.int64)
+    absent = is_null(array) if array.null_count else None
+    holders = np.empty(0, np.int64)
     if values.null_count:
-        places = np.flatnonzero(is_null(values))
-        holders = np.searchsorted(offsets, places, side="right") - 1
-        null_rows = np.union1d(null_rows, holders)
+        holders = np.unique(np.searchsorted(offsets, np.flatnonzero(is_null(values)), side="right") - 1)
+    if values.null_count or pat.is_null(values.type):
         values = _filled(values)
-    elif pat.is_null(values.type):
-        values = _filled(values)
-    return _Column(name, Ragged(as_numpy(values), offsets), null_rows)
-
-
-def values_and_offsets(array: _Array) -> tuple[_Array, Int64Array]:
-    """Return the values of all rows, end to end, and `int64[row + 1]` into them."""
-    kind, n_rows = array.type, len(array)
-    if pat.is_fixed_size_list(kind):
-        size = kind.list_size
-        # `.values` ignores the slice, and null rows take up their room in it.
-        return array.values.slice(array.offset * size, n_rows * size), np.arange(n_rows + 1) * size
-    if pat.is_list(kind) or pat.is_large_list(kind):
-        offsets = as_numpy(array.offsets).astype(np.int64)
-        if np.any(np.diff(offsets) < 0):
-            raise UnreadableError("the offsets of a list column fall")
-        return array.values.slice(offsets[0], offsets[-1] - offsets[0]), offsets - offsets[0]
-    if pat.is_list_view(kind) or pat.is_large_list_view(kind):
-        return _gathered_views(array)
-    return array, np.arange(n_rows + 1)
-
-
-def _gathered_views(array: _Array) -> tuple[_Array, Int64Array]:
-    """Lay the rows of a list view, which may overlap or stand in any order, end to end."""
-    starts = as_numpy(array.offsets).astype(np.int64)
-    sizes = as_numpy(array.sizes).astype(np.int64)
-    if array.null_count:
-        sizes = np.where(is_null(array), 0, sizes)
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    if np.any(sizes < 0) or offsets[-1] > _MAX_OVERLAP * len(array.values):
-        raise UnreadableError("the rows of a list view column overlap too much, or have corrupt sizes")
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
-    return array.values.take(as_arrow(places)), offsets
+    return _Column(name, Ragged(as_numpy(values), offsets), absent, holders)
 
 
 def _filled(values: _Array) -> _Array:

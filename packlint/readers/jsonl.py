@@ -16,24 +16,32 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import IO, Any
-
-from numpy.typing import NDArray
+from typing import IO, Any, TypeAlias
 
 from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
 from packlint.readers.inflate import codec_of, open_content, read_content
 from packlint.readers.layouts import ChoosesLayout, factors, layout_by_names
+from packlint.readers.layouts.preference import ID_NAMES, names_both_sides
 from packlint.readers.layouts.synonyms import SYNONYMS
 from packlint.readers.metadata.coding import lacks_value, look_up
 from packlint.readers.metadata.values import METADATA_ROWS, Column
+from packlint.readers.pairs import PairBuffer, columns_of_roles, row_of_pair
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
 from packlint.readers.source import Source
-from packlint.readers.values import BadRowError, RowBuffer, most_common_kinds, product, row_kinds, row_values
+from packlint.readers.values import (
+    BadRowError,
+    RowBuffer,
+    RowCollector,
+    listed_row,
+    most_common_kinds,
+    row_kinds,
+)
 
 __all__ = ["JsonlReader", "JsonlShard", "read_lines"]
 
@@ -42,7 +50,10 @@ MAX_LINE_BYTES = 1 << 28
 _SAMPLE_ROWS, _SAMPLE_LINES = 32, 1000
 _SNIFF_BYTES, _MAGIC_BYTES = 1 << 20, 4
 _BOM = b"\xef\xbb\xbf"
-_TOKEN_LIST = re.compile(rb'"(?:%s)"\s*:\s*\[\s*-?\d' % "|".join(SYNONYMS[Role.INPUT_IDS]).encode())
+_LIST = rb'"(?:%s)"\s*:\s*\[\s*-?\d'
+_TOKEN_LIST = re.compile(_LIST % "|".join(SYNONYMS[Role.INPUT_IDS]).encode())
+_LIST_OF_A_SIDE = re.compile(_LIST % "|".join(ID_NAMES).encode())
+_ColumnsOf: TypeAlias = Callable[[Mapping[str, Any]], Mapping[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +120,11 @@ class JsonlShard:
         Raises:
             UnreadableError: compressed data are damaged.
         """
-        columns = {role: self._factors(role) for role in self.layout.columns if role in roles}
-        buffer = RowBuffer(columns)
+        buffer, columns_of = self._collecting(roles)
         try:
             with _content(self.source) as file:
                 for line in _lines(file):
-                    _add(buffer, line, columns)
+                    _add(buffer, line, columns_of)
                     if buffer.is_full(block_tokens):
                         yield buffer.take()
         except UnreadableError:
@@ -142,8 +152,13 @@ class JsonlShard:
             while rows := [_parsed(line) for line in islice(lines, most_rows)]:
                 yield {name: [look_up(row, name) for row in rows] for name in names}
 
-    def _factors(self, role: Role) -> tuple[str, ...]:
-        return factors(self.layout.columns[role], self.keys)
+    def _collecting(self, roles: frozenset[Role]) -> tuple[RowCollector[Any], _ColumnsOf]:
+        """Return what rows are collected in, and what makes columns of a parsed one."""
+        if pairs := self.layout.pairs:
+            return PairBuffer(pairs, roles), partial(row_of_pair, columns=columns_of_roles(pairs, roles))
+        stored = {role: name for role, name in self.layout.columns.items() if role in roles}
+        columns = {role: factors(name, self.keys) for role, name in stored.items()}
+        return RowBuffer(columns), partial(listed_row, columns=columns)
 
 
 class JsonlReader:
@@ -165,7 +180,8 @@ class JsonlReader:
             except UnreadableError:
                 return False
             line = content.removeprefix(_BOM).lstrip().partition(b"\n")[0]
-        return line.startswith(b"{") and _TOKEN_LIST.search(line) is not None
+        is_pair = names_both_sides(line) and _LIST_OF_A_SIDE.search(line) is not None
+        return line.startswith(b"{") and (is_pair or _TOKEN_LIST.search(line) is not None)
 
     def holds_objects(self, source: Source, head: bytes) -> bool:
         """Tell whether the first line is an object, of whatever kind."""
@@ -274,26 +290,10 @@ def _parsed(line: _Line) -> Mapping[str, Any]:
         return {}
 
 
-def _add(buffer: RowBuffer, line: _Line, columns: Mapping[Role, tuple[str, ...]]) -> None:
+def _add(buffer: RowCollector[Any], line: _Line, columns_of: _ColumnsOf) -> None:
     if line.is_blank:
         return
     try:
-        buffer.add(line.number, _row(_parse(line), columns))
+        buffer.add(line.number, columns_of(_parse(line)))
     except BadRowError as bad:
         buffer.add_fault(line.number, bad.code, f"byte {line.offset}: {bad.message}")
-
-
-def _row(row: Mapping[str, Any], columns: Mapping[Role, tuple[str, ...]]) -> dict[Role, NDArray[Any]]:
-    return {role: _column(row, role, names) for role, names in columns.items()}
-
-
-def _column(row: Mapping[str, Any], role: Role, names: tuple[str, ...]) -> NDArray[Any]:
-    return product(names, [_value(row, role, name) for name in names])
-
-
-def _value(row: Mapping[str, Any], role: Role, name: str) -> NDArray[Any]:
-    if name not in row:
-        raise BadRowError("SHD001", f"there is no {name}")
-    if role is not Role.SAMPLE_IDS and not isinstance(row[name], list) and row[name] is not None:
-        raise BadRowError("SHD001", f"{name} is a single value, expected a list")
-    return row_values(role, name, row[name])

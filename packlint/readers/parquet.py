@@ -222,7 +222,7 @@ class ParquetShard:
                 batch = next(batches, None)
             if batch is None:
                 break
-            yield from blocks(batch, columns, first_row + n_read, block_tokens)
+            yield from blocks(batch, columns, first_row + n_read, block_tokens, self.layout.pairs)
             n_read += batch.num_rows
         if n_read != n_rows:
             raise UnreadableError(f"{place}: {n_read} rows, the footer says {n_rows}")
@@ -234,7 +234,7 @@ class ParquetShard:
         the footer is damaged: `ParquetException: Definition level histogram size mismatch` (pyarrow 26.0).
         """
         role = Role.INPUT_IDS if Role.INPUT_IDS in columns else next(iter(columns))
-        names = columns[role][:1]
+        names = columns[role] if self.layout.pairs else columns[role][:1]
         if self.source.is_remote:
             with decoding(self.source, f"row group {group}"):
                 file = _opened(self.source, self.footer, _PROBE_BUFFER_BYTES)
@@ -243,8 +243,10 @@ class ParquetShard:
             batch = next(probe, None)
         if batch is None:
             return 1
-        blocks_of_a_row = blocks(batch, {role: names}, 0, 1)
-        longest = max((raw.columns[role].values.size for raw in blocks_of_a_row), default=1)
+        blocks_of_a_row = (blocks(batch, {role: (name,)}, 0, 1) for name in names)
+        longest = sum(
+            max((raw.columns[role].values.size for raw in rows), default=1) for rows in blocks_of_a_row
+        )
         return max(1, min(_DECODED_ROWS, _DECODED_TOKENS // max(1, longest)))
 
 

@@ -54,7 +54,9 @@ def read_boundaries(
     layout = reading.layout
     found: dict[BoundarySource, Boundaries] = {}
     if lens := columns.get(Role.SEQ_LENS):
-        found[BoundarySource.SEQ_LENS] = boundaries_from_lengths(
+        # The sides of a pair are no record of a pack: the trainer reads each as a row of its own.
+        is_pair = reading.context.unit is Unit.PAIR
+        found[BoundarySource.ROWS if is_pair else BoundarySource.SEQ_LENS] = boundaries_from_lengths(
             _int64(lens), lens.offsets, offsets, cover_padding=layout.lengths_cover_padding
         )
     for role, has_end in ((Role.CU_SEQLENS, layout.offsets_have_end), (Role.SEGMENT_STARTS, False)):

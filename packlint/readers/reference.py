@@ -8,7 +8,7 @@ What a layout says of packs does not count here: rows are not cut, whatever colu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -29,6 +29,11 @@ from packlint.readers.texts import Table, TextColumns, find_table
 __all__ = ["is_rendered", "open_reference", "reference_reading"]
 
 _KEPT = frozenset({Role.INPUT_IDS, Role.LABELS, Role.LOSS_MASK, Role.ATTENTION_MASK})
+_RECORDS: Mapping[Unit, frozenset[Role]] = {
+    Unit.DOCUMENT: frozenset({Role.DOCUMENT_STARTS}),
+    Unit.PAIR: frozenset({Role.SEQ_LENS}),
+}
+"""What tells the samples of a row, of rows that are not one sample each."""
 _LABELS = frozenset({Role.LABELS, Role.LOSS_MASK})
 _PARTS_SEEN = 3
 _SAMPLE_TOKENS = 1 << 14
@@ -120,16 +125,18 @@ def _cut(shard: Shard, declared: DatasetSpec) -> tuple[DatasetSpec, TrainerContr
 
 
 def _layout(layout: Layout) -> Layout:
-    """Return the layout of rows that are samples: without any record of what lies inside them."""
-    is_document = layout.unit is Unit.DOCUMENT
-    kept = _KEPT | {Role.DOCUMENT_STARTS} if is_document else _KEPT
+    """Return the layout of rows that are samples: without any record of what lies inside them.
+
+    A row of a pair is two samples.
+    """
+    kept = _KEPT | _RECORDS.get(layout.unit, frozenset())
     columns = {role: name for role, name in layout.columns.items() if role in kept}
     if Role.ATTENTION_MASK in columns:
         padding = PaddingMark.MASK_ZERO
     else:
         is_never_stored = layout.padding is PaddingMark.NEVER_STORED
         padding = PaddingMark.NEVER_STORED if is_never_stored else PaddingMark.UNKNOWN
-    unit = Unit.DOCUMENT if is_document else Unit.SAMPLE
+    unit = layout.unit if layout.unit in _RECORDS else Unit.SAMPLE
     return replace(layout, columns=columns, unit=unit, padding=padding, trainer=None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from packlint.model.batch import MaskKind, ShardContext
+from packlint.model.batch import MaskKind, ShardContext, Unit
 from packlint.model.contract import BoundarySource, LabelAlignment, TrainerContract
 from packlint.model.labels import OFFSETS
 from packlint.model.markers import ChatMarkers
@@ -58,6 +58,7 @@ def settle(
         policy=policy,
         has_sample_ids=Role.SAMPLE_IDS in layout.columns,
         chat=None if chat is None else _with_text_ends(chat, spec),
+        shares_prompts=layout.pairs is not None and bool(layout.pairs.prompt),
     )
     return Reading(
         layout=layout,
@@ -79,7 +80,7 @@ def detected_spec(layout: Layout, seen: Observations) -> DatasetSpec:
         label_alignment=_alignment(layout, seen),
         eos_ids=_end_ids(seen),
         pad_id=_pad_id(seen),
-        max_seq_len=_row_length(seen),
+        max_seq_len=None if layout.unit is Unit.PAIR else _row_length(seen),
     )
 
 

@@ -6,9 +6,10 @@ Nothing is converted silently: an integer column takes integers, whatever numpy 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,16 @@ __all__ = [
     "MAX_BLOCK_ROWS",
     "BadRowError",
     "RowBuffer",
+    "RowCollector",
     "kind_of",
+    "listed_row",
     "most_common_kinds",
     "product",
     "row_kinds",
     "row_values",
 ]
+
+K = TypeVar("K", bound=Hashable)
 
 MAX_BLOCK_ROWS = 1 << 16
 """Rows, readable or not, after which a block ends however few tokens it has."""
@@ -182,29 +187,32 @@ def _say(value: object) -> str:
     )
 
 
-class RowBuffer:
+class RowCollector(ABC, Generic[K]):
     """Collect rows and faults until they make a block."""
 
-    def __init__(self, roles: Iterable[Role]) -> None:
-        """Begin empty, for rows that all have columns of these roles."""
-        self._roles = tuple(roles)
+    def __init__(self, keys: Iterable[K]) -> None:
+        """Begin empty, for rows that all have columns of these keys."""
+        self._keys = tuple(keys)
         self._clear()
 
     def _clear(self) -> None:
         self._numbers: list[int] = []
-        self._columns: dict[Role, list[NDArray[Any]]] = {role: [] for role in self._roles}
+        self._columns: dict[K, list[NDArray[Any]]] = {key: [] for key in self._keys}
         self._faults: list[Fault] = []
         self._n_faults: Counter[str] = Counter()
         self.n_values = 0
         self.n_rows = 0
 
-    def add(self, number: int, row: Mapping[Role, NDArray[Any]]) -> None:
+    def add(self, number: int, row: Mapping[K, NDArray[Any]]) -> None:
         """Append a row."""
         self._numbers.append(number)
-        for role in self._roles:
-            self._columns[role].append(row[role])
-        self.n_values += max((row[role].size for role in self._roles), default=0)
+        for key in self._keys:
+            self._columns[key].append(row[key])
+        self.n_values += self._n_values(row)
         self.n_rows += 1
+
+    def _n_values(self, row: Mapping[K, NDArray[Any]]) -> int:
+        return max((row[key].size for key in self._keys), default=0)
 
     def add_fault(self, number: int, code: str, message: str) -> None:
         """Count a row that is left out."""
@@ -217,15 +225,16 @@ class RowBuffer:
         """Tell whether what was collected makes a block."""
         return self.n_values >= block_tokens or self.n_rows >= MAX_BLOCK_ROWS
 
+    @abstractmethod
     def take(self) -> RawRows:
         """Return what was collected, and begin anew."""
-        raw = RawRows(
-            row_numbers=np.array(self._numbers, np.int64),
-            columns={role: _joined(role, values) for role, values in self._columns.items()},
-            faults=(*self._faults, *self._unnamed()),
-        )
+
+    def _drained(self) -> tuple[Int64Array, dict[K, Ragged], tuple[Fault, ...]]:
+        numbers = np.array(self._numbers, np.int64)
+        columns = {key: _joined(key, values) for key, values in self._columns.items()}
+        faults = (*self._faults, *self._unnamed())
         self._clear()
-        return raw
+        return numbers, columns, faults
 
     def _unnamed(self) -> Iterable[Fault]:
         for code, n_faults in self._n_faults.items():
@@ -235,8 +244,40 @@ class RowBuffer:
                 yield Fault(code=code, row=row, message="more rows after this one are alike", n_hits=n_more)
 
 
-def _joined(role: Role, rows: Sequence[NDArray[Any]]) -> Ragged:
-    if role is Role.DENSE_MASK:
+class RowBuffer(RowCollector[Role]):
+    """Collect rows by role."""
+
+    def take(self) -> RawRows:
+        """Return what was collected, and begin anew."""
+        numbers, columns, faults = self._drained()
+        return RawRows(row_numbers=numbers, columns=columns, faults=faults)
+
+
+def listed_row(row: Mapping[str, Any], columns: Mapping[Role, tuple[str, ...]]) -> dict[Role, NDArray[Any]]:
+    """Return the columns of one parsed row, each a list.
+
+    Args:
+        row: Python values by column.
+        columns: stored columns by role, of two their product.
+
+    Raises:
+        BadRowError: a column is missing, is no list, or its items are not what the role takes.
+    """
+    return {
+        role: product(names, [_listed(row, role, name) for name in names]) for role, names in columns.items()
+    }
+
+
+def _listed(row: Mapping[str, Any], role: Role, name: str) -> NDArray[Any]:
+    if name not in row:
+        raise BadRowError("SHD001", f"there is no {name}")
+    if role is not Role.SAMPLE_IDS and not isinstance(row[name], list) and row[name] is not None:
+        raise BadRowError("SHD001", f"{name} is a single value, expected a list")
+    return row_values(role, name, row[name])
+
+
+def _joined(key: Hashable, rows: Sequence[NDArray[Any]]) -> Ragged:
+    if key is Role.DENSE_MASK:
         values = np.stack(rows) if rows else np.empty((0, 0, 0), np.bool_)
         return Ragged(values, np.arange(len(rows) + 1))
     offsets: Int64Array = np.zeros(len(rows) + 1, np.int64)

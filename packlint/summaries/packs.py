@@ -102,6 +102,12 @@ class PackKeys:
         hashes, lengths = hash_batch(batch).segments[segments], batch.segments.lengths[segments]
         self.add(hashes, lengths, batch.shard.index, numbers)
 
+    def add_rows(self, batch: PackBatch, min_tokens: int) -> None:
+        """Add the rows of a batch, of at least so many tokens, as wholes; in place."""
+        packs = np.flatnonzero(batch.pack_lengths >= min_tokens)
+        hashes, lengths = hash_batch(batch).packs[packs], batch.pack_lengths[packs]
+        self.add(hashes, lengths, batch.shard.index, batch.pack_numbers[packs])
+
     def merge(self, other: PackKeys) -> PackKeys:
         """Return the packs of both."""
         return PackKeys([*self.chunks, *other.chunks])

@@ -32,7 +32,7 @@ _ENUMS: Mapping[str, type[StrEnum]] = MappingProxyType(
         "boundary_token": BoundaryToken,
     }
 )
-_COUNTS = ("extra_slots_per_pack", "extra_slots_per_segment")
+_COUNTS = ("extra_slots_per_pack", "extra_slots_per_segment", "prompt_slack_tokens")
 _OPEN = ("shuffles",)
 """Flags that may be unknown: none says so, as leaving them out does."""
 _SOURCES = tuple(source for source in BoundarySource if source is not BoundarySource.REFERENCE)

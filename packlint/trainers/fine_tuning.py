@@ -59,6 +59,16 @@ FINE_TUNING: tuple[TrainerContract, ...] = (
         source=_LLAMA_FACTORY,
     ),
     TrainerContract(
+        name="llama-factory-dpo",
+        title="LLaMA-Factory stage dpo, rows of a pair: each side a sequence of its own, loss from labels",
+        isolates_by=(BoundarySource.ROWS,),
+        boundary_targets=BoundaryTargets.IMPOSSIBLE,
+        packs_at_read=True,
+        shuffles=True,
+        source="hiyouga/LLaMA-Factory src/llamafactory/data/{collator,processor/pairwise}.py"
+        " @ ff6d4d12e (2026-08-18)",
+    ),
+    TrainerContract(
         name="torchtune",
         title="torchtune PackedDataset: block mask from seq_lens, the padding run included",
         isolates_by=(BoundarySource.SEQ_LENS,),

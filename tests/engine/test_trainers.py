@@ -64,6 +64,10 @@ WANTED = [
     "fms-fsdp",
     "verl",
     "levanter-packed",
+    "trl-dpo",
+    "trl-orpo",
+    "trl-reward",
+    "llama-factory-dpo",
 ]
 ROWS = pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS.keys())
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from packlint.config import parse_config
+from packlint.conventions import reader_settings
 from packlint.engine.plan import plan_shards
 from packlint.executors import local
 from packlint.matching import compare, plan_samples
 from packlint.readers import open_memory, open_shards
 from packlint.readers.shard import Shard
-from packlint.conventions import reader_settings
 from packlint.summaries.reconciliation import Balance, Reconciliation
 from tests.readers.file_checks import SAMPLES, Lists, reference
 from tests.readers.test_samples import TABLE

@@ -227,21 +227,84 @@ def test_no_token_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    "names",
+    ("names", "trainer", "prompt", "roles"),
     [
-        "prompt_input_ids chosen_input_ids rejected_input_ids",
-        "chosen_input_ids chosen_labels rejected_input_ids rejected_labels",
-        "prompt_ids chosen_ids rejected_ids",
-        "input_ids_chosen input_ids_rejected",
+        ("prompt_ids chosen_ids rejected_ids", "trl-dpo", True, {Role.LOSS_MASK}),
+        ("prompt_ids chosen_ids rejected_ids reference_ids", "trl-dpo", True, {Role.LOSS_MASK}),
+        ("prompt_input_ids chosen_input_ids rejected_input_ids", "trl-dpo", True, {Role.LOSS_MASK}),
+        (
+            "prompt_input_ids prompt_attention_mask chosen_input_ids chosen_attention_mask chosen_labels"
+            " rejected_input_ids rejected_attention_mask rejected_labels",
+            "trl-orpo",
+            False,
+            {Role.LABELS, Role.ATTENTION_MASK},
+        ),
+        (
+            "chosen_input_ids chosen_attention_mask chosen_labels"
+            " rejected_input_ids rejected_attention_mask rejected_labels images videos audios",
+            "llama-factory-dpo",
+            False,
+            {Role.LABELS, Role.ATTENTION_MASK},
+        ),
+        ("chosen_input_ids chosen_labels rejected_input_ids rejected_labels", None, False, {Role.LABELS}),
+        (
+            "chosen_input_ids chosen_loss_mask rejected_input_ids rejected_loss_mask",
+            None,
+            False,
+            {Role.LOSS_MASK},
+        ),
+        ("chosen_ids rejected_ids", "trl-reward", False, set()),
+        ("chosen_input_ids rejected_input_ids", "trl-reward", False, set()),
+        (
+            "input_ids_chosen attention_mask_chosen input_ids_rejected attention_mask_rejected",
+            "trl-reward",
+            False,
+            {Role.ATTENTION_MASK},
+        ),
     ],
 )
-def test_a_preference_pair_in_columns_of_its_own(names: str) -> None:
-    with pytest.raises(UnreadableError, match="hold a preference pair in one row, which is no packed data"):
+def test_a_preference_pair_in_columns_of_its_own(
+    names: str, trainer: str | None, prompt: bool, roles: set[Role]
+) -> None:
+    layout = detect_layout(_kinds(names), renamed={}, reads_pairs=True)
+    assert layout.pairs is not None
+    assert (layout.unit, layout.trainer, bool(layout.pairs.prompt)) == (Unit.PAIR, trainer, prompt)
+    assert trainer is None or trainer in CONTRACTS
+    assert layout.columns.keys() == {Role.INPUT_IDS, Role.SEQ_LENS, *roles}
+    is_masked = Role.ATTENTION_MASK in roles
+    assert layout.padding is (PaddingMark.MASK_ZERO if is_masked else PaddingMark.NEVER_STORED)
+    unread = [line for line in layout.evidence if line.startswith("not read")]
+    assert (
+        unread == [f"not read: {name}" for name in names.split() if name == "reference_ids"]
+        or prompt is False
+    )
+
+    with pytest.raises(
+        UnreadableError, match="hold a preference pair in one row, which is read from Parquet"
+    ):
         detect_layout(_kinds(names), renamed={})
 
     chosen = next(name for name in names.split() if "chosen" in name)
-    layout = detect_layout(_kinds(names), renamed={"input_ids": chosen})
+    layout = detect_layout(_kinds(names), renamed={"input_ids": chosen}, reads_pairs=True)
     assert layout.columns == {Role.INPUT_IDS: chosen}
+    assert layout.pairs is None
+
+
+def test_ids_of_pairs_may_be_named_and_nothing_else_of_them() -> None:
+    kinds = _kinds("prompt_ids chosen_ids rejected_ids number")
+
+    layout = detect_layout(kinds, renamed={"sample_ids": "number"}, reads_pairs=True)
+    assert layout.columns[Role.SAMPLE_IDS] == "number"
+    with pytest.raises(UnreadableError, match="under these names"):
+        detect_layout(kinds, renamed={"labels": "number"}, reads_pairs=True)
+
+
+def test_ordinary_rows_are_no_pairs() -> None:
+    names = "input_ids labels rejected_input_ids rejected_labels rejected_attention_mask"  # Axolotl, ORPO
+    layout = detect_layout(_kinds(names), renamed={}, reads_pairs=True)
+
+    assert layout == detect_layout(_kinds(names), renamed={})
+    assert (layout.unit, layout.pairs) == (Unit.PACK, None)
 
 
 def test_known_column_that_holds_something_else() -> None:

@@ -4,6 +4,7 @@ kinds.py        what a column holds, as far as detection asks
 synonyms.py     known names of each role, for shards of no known producer
 signature.py    what gives a producer away: the type of one row of the table
 producers.py    the table, most specific first
+preference.py   the same for preference pairs, each side in columns of its own
 detect.py       columns ──▶ `Layout`
 """
 

@@ -8,12 +8,12 @@ from typing import TypeAlias
 from packlint.errors import ConfigError, UnreadableError
 from packlint.model.batch import Unit
 from packlint.readers.layouts.kinds import ColumnKind, Element
+from packlint.readers.layouts.preference import pair_layout, pair_names, why_no_pair
 from packlint.readers.layouts.producers import GENERIC, SIGNATURES
 from packlint.readers.layouts.signature import Signature
 from packlint.readers.layouts.synonyms import (
     LOOSE_NAMES,
     MINUS_ONE_NAMES,
-    PAIR_NAMES,
     ROLE_NAMES,
     SYNONYMS,
     TRL_MASKS,
@@ -28,10 +28,16 @@ ChoosesLayout: TypeAlias = Callable[[Mapping[str, ColumnKind], Sequence[str]], L
 
 _PRODUCT = " * "
 _MASKS = frozenset({Role.ATTENTION_MASK, Role.DENSE_MASK})
+_NAMED_OF_PAIRS = frozenset({Role.SAMPLE_IDS.value})
+"""What [columns] may name of preference pairs, whose other columns are known by their own names only."""
 
 
 def detect_layout(
-    columns: Mapping[str, ColumnKind], *, renamed: Mapping[str, str], format_marks: Sequence[str] = ()
+    columns: Mapping[str, ColumnKind],
+    *,
+    renamed: Mapping[str, str],
+    format_marks: Sequence[str] = (),
+    reads_pairs: bool = False,
 ) -> Layout:
     """Return who wrote the columns, as far as they tell, and what each means.
 
@@ -39,6 +45,7 @@ def detect_layout(
         columns: what each stored column holds.
         renamed: stored name by canonical name, from the configuration; wins over detection.
         format_marks: what the file or its neighbours say of the producer, e.g. `datasets`, `axolotl`.
+        reads_pairs: the reader joins preference pairs that stand side by side in columns.
 
     Raises:
         ConfigError: `renamed` uses a name that packlint does not know.
@@ -49,6 +56,10 @@ def detect_layout(
     kinds = {name: columns[stored] for name, stored in names.items()}
     signature = _first_match(kinds, frozenset(format_marks))
     roles = _assign(kinds, signature, frozenset(renamed))
+    if Role.INPUT_IDS not in roles and reads_pairs and renamed.keys() <= _NAMED_OF_PAIRS:
+        sample_ids = roles.get(Role.SAMPLE_IDS)
+        if pairs := pair_layout(kinds, sample_ids and names[sample_ids]):
+            return pairs
     _demand(kinds, roles, signature, frozenset(renamed))
     return Layout(
         producer=signature.producer,
@@ -66,10 +77,10 @@ def detect_layout(
 
 
 def layout_by_names(renamed: Mapping[str, str]) -> ChoosesLayout:
-    """Return what chooses a layout by the names of columns; see `detect_layout`."""
+    """Return what chooses a layout by the names of columns, for readers of tables; see `detect_layout`."""
 
     def choose(kinds: Mapping[str, ColumnKind], marks: Sequence[str]) -> Layout:
-        return detect_layout(kinds, renamed=renamed, format_marks=marks)
+        return detect_layout(kinds, renamed=renamed, format_marks=marks, reads_pairs=True)
 
     return choose
 
@@ -151,12 +162,12 @@ def _demand(
 
 
 def _without_ids(kinds: Mapping[str, ColumnKind]) -> str:
-    pair = next((names for names in PAIR_NAMES if all(name in kinds for name in names)), None)
+    pair = pair_names(kinds)
     if pair is None:
-        return f"no column of token ids; columns: {_listed(kinds)}"
+        return f"no column of token ids; columns: {_listed(kinds)}{why_no_pair(kinds)}"
     return (
-        f"{pair[0]} and {pair[1]} hold a preference pair in one row, which is no packed data and is not read;"
-        f' [columns] input_ids = "{pair[0]}" reads one side'
+        f"{pair[0]} and {pair[1]} hold a preference pair in one row, which is read from Parquet, Arrow, JSON"
+        f' lines and memory, under these names; [columns] input_ids = "{pair[0]}" reads one side'
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from packlint.readers.layouts.kinds import ColumnKind, Element
 from packlint.readers.shard import Role
 
-__all__ = ["LOOSE_NAMES", "MINUS_ONE_NAMES", "PAIR_NAMES", "ROLE_NAMES", "SYNONYMS", "TRL_MASKS", "fits"]
+__all__ = ["LOOSE_NAMES", "MINUS_ONE_NAMES", "ROLE_NAMES", "SYNONYMS", "TRL_MASKS", "fits"]
 
 SYNONYMS: Mapping[Role, tuple[str, ...]] = {
     Role.INPUT_IDS: ("input_ids", "tokens", "token_ids", "inputs", "text"),
@@ -62,16 +62,6 @@ ROLE_NAMES = frozenset(name for names in SYNONYMS.values() for name in names)
 
 TRL_MASKS = ("completion_mask", "assistant_masks")
 """Loss masks of TRL before 1.0, whose collator trains where both are 1."""
-
-PAIR_NAMES = (
-    ("chosen_input_ids", "rejected_input_ids"),
-    ("chosen_ids", "rejected_ids"),
-    ("input_ids_chosen", "input_ids_rejected"),
-)
-"""The two answers of a preference pair in columns of their own.
-
-In this order: TRL 0.11 to 0.24 (`DPOTrainer`) and LLaMA-Factory; TRL 1.0; TRL 0.11 (`RewardTrainer`).
-"""
 
 MINUS_ONE_NAMES = frozenset({"seq_idx", "sequence_id"})
 """Segment ids that count from 0, so that only -1 can mean padding (transformers, llm-foundry)."""

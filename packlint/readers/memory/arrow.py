@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from packlint.model.spec import DatasetSpec
 from packlint.readers.columns import blocks, column_kinds, stored_columns, stored_spec
-from packlint.readers.layouts import detect_layout
+from packlint.readers.layouts import layout_by_names
 from packlint.readers.memory.shard import FORMAT
 from packlint.readers.metadata.arrow import lacks_field, pieces, stored_path
 from packlint.readers.metadata.values import METADATA_ROWS, Column
@@ -67,7 +67,7 @@ class ArrowShard:
         columns = stored_columns(self.layout, roles, self.schema.names)
         row = part.first_row
         for batch in self._batches(part, {name for names in columns.values() for name in names}):
-            yield from blocks(batch, columns, row, block_tokens)
+            yield from blocks(batch, columns, row, block_tokens, self.layout.pairs)
             row += batch.num_rows
 
     def lacks(self, name: str) -> str | None:
@@ -98,7 +98,7 @@ def open_table(table: pa.Table | pa.RecordBatch, name: str, settings: Settings) 
     def fetch(first: int, stop: int, names: list[str]) -> pa.Table:
         return whole.select(names).slice(first, stop - first)
 
-    layout = detect_layout(column_kinds(whole.schema), renamed=settings.columns)
+    layout = layout_by_names(settings.columns)(column_kinds(whole.schema), ())
     spec, schema = stored_spec(whole.schema, layout), whole.schema
     return ArrowShard(name=name, layout=layout, spec=spec, n_rows=whole.num_rows, schema=schema, fetch=fetch)
 
@@ -116,7 +116,7 @@ def open_dataset(dataset: Any, name: str, settings: Settings) -> ArrowShard:
         return table
 
     schema = dataset.data.table.schema
-    layout = detect_layout(column_kinds(schema), renamed=settings.columns, format_marks=("datasets",))
+    layout = layout_by_names(settings.columns)(column_kinds(schema), ("datasets",))
     spec = stored_spec(schema, layout)
     return ArrowShard(name=name, layout=layout, spec=spec, n_rows=len(dataset), schema=schema, fetch=fetch)
 

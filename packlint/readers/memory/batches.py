@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from packlint.model.arrays import BoolArray
 from packlint.readers.layouts import ColumnKind, Element
+from packlint.readers.layouts.preference import ID_NAMES
 from packlint.readers.layouts.synonyms import SYNONYMS
 from packlint.readers.shard import Role
 from packlint.readers.values import BadRowError, kind_of, row_values
@@ -52,7 +53,7 @@ def plain(value: Any) -> Any:
 
 def find_ids(columns: Mapping[str, object], renamed: str | None) -> str | None:
     """Return the column whose axes tell rows from batches: the token ids, else the first list of integers."""
-    known = [renamed] if renamed else list(SYNONYMS[Role.INPUT_IDS])
+    known = [renamed] if renamed else [*SYNONYMS[Role.INPUT_IDS], *ID_NAMES]
     for name in (*known, *columns):
         if name in columns:
             kind = kind_of(plain(columns[name]))

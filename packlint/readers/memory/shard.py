@@ -12,13 +12,21 @@ from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError, UsageError
 from packlint.model.spec import DatasetSpec
-from packlint.readers.layouts import detect_layout, factors
+from packlint.readers.layouts import factors, layout_by_names
 from packlint.readers.memory.batches import Batch, dense_row, find_ids, plain
 from packlint.readers.memory.items import Items
 from packlint.readers.metadata.coding import lacks_value, look_up
 from packlint.readers.metadata.values import METADATA_ROWS, Column
+from packlint.readers.pairs import PairBuffer, columns_of_roles, row_of_pair
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings
-from packlint.readers.values import BadRowError, RowBuffer, most_common_kinds, product, row_values
+from packlint.readers.values import (
+    BadRowError,
+    RowBuffer,
+    RowCollector,
+    most_common_kinds,
+    product,
+    row_values,
+)
 
 __all__ = ["FORMAT", "MemoryShard", "open_items"]
 
@@ -26,6 +34,8 @@ FORMAT = "memory"
 _SAMPLE_ITEMS = 8
 
 _Columns = Mapping[Role, tuple[str, ...]]
+_Row = Mapping[Any, Any]
+"""Arrays by role, or by the column of a pair."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -71,14 +81,12 @@ class MemoryShard:
         Raises:
             UnreadableError: the loader raised, or is an iterator whose beginning is gone.
         """
-        columns = {
-            role: factors(name, self.keys) for role, name in self.layout.columns.items() if role in roles
-        }
+        pairs, buffer = self.layout.pairs, self._buffer(roles)
+        columns = columns_of_roles(pairs, roles) if pairs else self._columns(roles)
         number = 0
-        buffer = RowBuffer(columns)
         shape: tuple[int, ...] = ()
         for at, item in enumerate(self.items):
-            for row in self._rows_of(item, columns):
+            for row in self._rows_of(item, columns) if pairs is None else self._pairs_of(item, columns):
                 # Masks of one block are stacked, so they have one shape.
                 new_shape = _mask_shape(row, shape)
                 if buffer.is_full(block_tokens) or (new_shape != shape and buffer.n_rows):
@@ -96,7 +104,7 @@ class MemoryShard:
         """Say why there is no such column; a loader may give its rows in another order the second time."""
         if not self.items.is_repeatable:
             return "cannot be read from a loader or iterator, whose items come once; pass a list"
-        firsts = (_values_of(item, name, self._ids) for item in self.items.first(_SAMPLE_ITEMS))
+        firsts = (_values_of(item, name, self._ids_of(item)) for item in self.items.first(_SAMPLE_ITEMS))
         return "no such column" if lacks_value(name, chain.from_iterable(firsts)) else None
 
     def read_columns(
@@ -108,19 +116,54 @@ class MemoryShard:
             UsageError: a column has not one value per row.
         """
         for item in self.items:
-            yield {name: _values_of(item, name, self._ids) for name in names}
+            yield {name: _values_of(item, name, self._ids_of(item)) for name in names}
 
-    @property
-    def _ids(self) -> str:
-        return factors(self.layout.columns[Role.INPUT_IDS], self.keys)[0]
+    def _columns(self, roles: frozenset[Role]) -> dict[Role, tuple[str, ...]]:
+        stored = {role: name for role, name in self.layout.columns.items() if role in roles}
+        return {role: factors(name, self.keys) for role, name in stored.items()}
 
-    def _rows_of(self, item: object, columns: _Columns) -> Iterator[dict[Role, NDArray[Any]] | BadRowError]:
-        """Yield the rows of an item, or why there is none."""
-        ids, n_rows = self._ids, 1
+    def _buffer(self, roles: frozenset[Role]) -> RowCollector[Any]:
+        pairs = self.layout.pairs
+        return RowBuffer(self._columns(roles)) if pairs is None else PairBuffer(pairs, roles)
+
+    def _ids_of(self, item: object) -> str:
+        """Return the column whose axes tell rows from batches: of pairs, that of a side that is there."""
+        ids = factors(self.layout.columns[Role.INPUT_IDS], self.keys)[0]
+        if self.layout.pairs is None or not isinstance(item, Mapping):
+            return ids
+        names = [side[Role.INPUT_IDS] for side in self.layout.pairs.sides]
+        return next((name for name in names if item.get(name) is not None), ids)
+
+    def _pairs_of(self, item: object, columns: _Columns) -> Iterator[_Row | BadRowError]:
+        """Yield the pairs of an item, or why there is none."""
+        n_rows = 1
         try:
-            if not isinstance(item, Mapping):
-                raise BadRowError("SHD001", f"it is a {type(item).__name__}, expected a mapping")
-            batch = Batch.of(item, ids)
+            batch = self._batch_of_pairs(item)
+            n_rows = batch.n_rows
+            stored = [
+                (role, name) for role, names in columns.items() for name in names if name in batch.columns
+            ]
+            rows = {name: batch.rows(role, name) for role, name in stored}
+        except BadRowError as bad:
+            yield from [bad] * n_rows
+            return
+        for at in range(n_rows):
+            try:
+                yield row_of_pair({name: values[at] for name, values in rows.items()}, columns)
+            except BadRowError as bad:
+                yield bad
+
+    def _batch_of_pairs(self, item: object) -> Batch:
+        ids = self._ids_of(item)
+        if isinstance(item, Mapping) and item.get(ids) is None:
+            return Batch(item, 1, True)  # a row of which both sides are missing
+        return _batch_of(item, ids)
+
+    def _rows_of(self, item: object, columns: _Columns) -> Iterator[_Row | BadRowError]:
+        """Yield the rows of an item, or why there is none."""
+        ids, n_rows = self._ids_of(item), 1
+        try:
+            batch = _batch_of(item, ids)
             n_rows = batch.n_rows
             cut = {role: [batch.rows(role, name) for name in names] for role, names in columns.items()}
             id_rows = batch.rows(Role.INPUT_IDS, ids)
@@ -133,6 +176,12 @@ class MemoryShard:
                 yield _row(row, columns, id_rows[at])
             except BadRowError as bad:
                 yield bad
+
+
+def _batch_of(item: object, ids: str) -> Batch:
+    if not isinstance(item, Mapping):
+        raise BadRowError("SHD001", f"it is a {type(item).__name__}, expected a mapping")
+    return Batch.of(item, ids)
 
 
 def _values_of(item: object, name: str, ids: str) -> list[Any]:
@@ -154,10 +203,11 @@ def _values_of(item: object, name: str, ids: str) -> list[Any]:
     return list(value)
 
 
-def _mask_shape(row: dict[Role, NDArray[Any]] | BadRowError, otherwise: tuple[int, ...]) -> tuple[int, ...]:
+def _mask_shape(row: _Row | BadRowError, otherwise: tuple[int, ...]) -> tuple[int, ...]:
     if isinstance(row, BadRowError) or Role.DENSE_MASK not in row:
         return otherwise
-    return row[Role.DENSE_MASK].shape
+    shape: tuple[int, ...] = row[Role.DENSE_MASK].shape
+    return shape
 
 
 def _row(row: Mapping[Role, list[Any]], columns: _Columns, ids: Any) -> dict[Role, NDArray[Any]]:
@@ -195,5 +245,5 @@ def open_items(items: Items, name: str, settings: Settings, n_rows: int = 0) -> 
     if not found:
         raise UnreadableError(why)
     kinds = most_common_kinds(found)
-    layout = detect_layout(kinds, renamed=settings.columns)
+    layout = layout_by_names(settings.columns)(kinds, ())
     return MemoryShard(name=name, layout=layout, items=items, keys=frozenset(kinds), n_rows=n_rows)

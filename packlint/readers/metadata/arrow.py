@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from packlint.model.arrays import Int64Array
+from packlint.readers.arrow_lists import values_and_offsets
 from packlint.readers.arrow_numpy import as_arrow, filled, is_null
-from packlint.readers.columns import values_and_offsets
 from packlint.readers.metadata.coding import Coded, Hashed, Numbering, refuse, text_of
 from packlint.readers.metadata.values import METADATA_ROWS
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from packlint.finding import Severity
-from packlint.model.batch import PackBatch
+from packlint.model.batch import PackBatch, Unit
 from packlint.model.edges import is_recorded
 from packlint.model.needs import Need
 from packlint.model.recorded import sound_segments
@@ -36,7 +36,8 @@ class RepeatedSample(DatasetRule[PackKeys]):
     streaming), or an epoch packed twice.
 
     ## Limits
-    Equal ids only. Without a reference the source itself may have had the duplicates.
+    Equal ids only. Without a reference the source itself may have had the duplicates, and of pairs in columns
+    whole rows are compared: one answer may stand in several pairs.
 
     ## Sources
     huggingface/datasets#3423, mosaicml/streaming#324; Lee et al., arXiv:2107.06499 (deduplication).
@@ -64,7 +65,9 @@ class RepeatedSample(DatasetRule[PackKeys]):
 
     def observe(self, summary: PackKeys, batch: PackBatch) -> PackKeys:
         """Add hash, length and place of the segments that count; a reference knows them already."""
-        if batch.sources is None and is_recorded(batch):
+        if batch.sources is None and batch.shard.unit is Unit.PAIR:
+            summary.add_rows(batch, self.options.min_sample_tokens)
+        elif batch.sources is None and is_recorded(batch):
             is_long = batch.segments.lengths >= self.options.min_sample_tokens
             summary.add_segments(batch, np.flatnonzero(is_long & sound_segments(batch)))
         return summary
@@ -75,7 +78,7 @@ class RepeatedSample(DatasetRule[PackKeys]):
         if dataset.found is not None or len(copies) == 0:
             return
         yield Judgement(
-            message=f"{number_of_copies(len(copies), 'segment')} of an earlier one ({copies.n_contents:,}"
+            message=f"{number_of_copies(len(copies), 'sample')} of an earlier one ({copies.n_contents:,}"
             f" different, {copies.n_tokens:,} tokens again) of {summary.n_packs:,} compared",
             n_hits=len(copies),
             n_tokens=copies.n_tokens,

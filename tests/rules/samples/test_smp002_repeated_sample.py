@@ -55,8 +55,7 @@ def test_without_a_reference_equal_segments_are_a_warning() -> None:
     assert found is not None
     assert found.severity is Severity.WARNING
     assert (
-        found.message
-        == "2 segments are copies of an earlier one (1 different, 80 tokens again) of 4 compared"
+        found.message == "2 samples are copies of an earlier one (1 different, 80 tokens again) of 4 compared"
     )
     assert [(place.shard, place.pack, place.note) for place in found.locations] == [
         ("shard-0", 1, "same as pack 0 of shard-0"),
