@@ -56,6 +56,8 @@ class ChatFormat:
         ends_at_next_header: answers have no end marker.
         closed_roles: whose turns an end marker closes.
         alternates: its markers come in pairs, one of the user's and one of the assistant's.
+        repeats_begin: each round begins with the begin token, unless the model's own template says otherwise.
+        opens_calls: an answer that calls a tool need not be closed before the tool's results.
         stops: texts of tokens that end an answer, where they are no end markers.
         needs_eos: the tokenizer's end-of-text token is the end marker.
         eos_tail: text that belongs to it if it follows.
@@ -71,6 +73,8 @@ class ChatFormat:
     ends_at_next_header: bool = False
     closed_roles: frozenset[Role] = frozenset({Role.ASSISTANT})
     alternates: bool = False
+    repeats_begin: bool = False
+    opens_calls: bool = False
     stops: tuple[str, ...] = ()
     needs_eos: bool = False
     eos_tail: str = ""

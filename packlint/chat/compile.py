@@ -86,7 +86,8 @@ def compile_format(
         if eos is None:
             raise NotInVocabulary("the tokenizer names no eos_token, which ends an answer")
         texts += tuple(close(name, tail=chat.eos_tail) for name in _texts_of(tokenizer, eos.value))
-    omitting = _without_tails(texts, written_examples(tokenizer))
+    examples = written_examples(tokenizer)
+    omitting = _without_tails(texts, examples)
     markers = tuple(m for text in texts for m in compile_marker(text, tokenizer, space, omitting))
     ends = [m.ids[0] for m in markers if m.effect is Effect.CLOSE]
     ends += [tokenizer.added_tokens[stop] for stop in chat.stops if stop in tokenizer.added_tokens]
@@ -99,11 +100,19 @@ def compile_format(
         ends_at_next_header=chat.ends_at_next_header,
         closed_roles=chat.closed_roles,
         alternates=chat.alternates or _MUST_ALTERNATE in tokenizer.template,
+        repeats_begin=_repeats_begin(tokenizer, examples) if examples else chat.repeats_begin,
+        opens_calls=chat.opens_calls,
         line_end_ids=space.line_ends if any(m.place & Place.LINE for m in markers) else (),
         train_on=train_on,
         spellings=spellings_of(markers, tokenizer),
         known=known,
     )
+
+
+def _repeats_begin(tokenizer: Tokenizer, examples: Sequence[str]) -> bool:
+    """Tell whether chats hold the begin token again behind their beginning."""
+    begin = tokenizer.special_texts.get("bos_token", "")
+    return begin != "" and any(begin in example[1:] for example in examples)
 
 
 def _texts_of(tokenizer: Tokenizer, ids: Ids) -> list[str]:

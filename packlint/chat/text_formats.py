@@ -28,6 +28,7 @@ _LLAMA2 = ChatFormat(
     signs=("[INST]",),
     needs_eos=True,
     alternates=True,
+    repeats_begin=True,
     source="meta-llama/llama, llama/generation.py; mistralai/mistral-common, instruct.py (v1)",
 )
 _ZEPHYR = ChatFormat(

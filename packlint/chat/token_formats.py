@@ -209,6 +209,7 @@ _DEEPSEEK = ChatFormat(
     ),
     signs=(_wide("User"),),
     tokens=(_wide("User"), _wide("Assistant")),
+    opens_calls=True,  # the template of V3 ends a single call with neither `tool calls end` nor the end token
     source="deepseek-ai/DeepSeek-V3 and DeepSeek-R1, tokenizer_config.json",
 )
 _SPEAKERS = frozenset({Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL})

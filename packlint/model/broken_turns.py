@@ -73,8 +73,11 @@ def find_broken_turns(
     if chat.alternates:
         same = follows[:-1] & (turns.roles[1:] == turns.roles[:-1])
         repeated[1:] = same & ((turns.roles[1:] == Role.USER) | (turns.roles[1:] == Role.ASSISTANT))
+    may_stay_open = np.zeros(len(turns), np.bool_)
+    if chat.opens_calls:
+        may_stay_open[:-1] = turns.roles[1:] == Role.TOOL
     return BrokenTurns(
-        unclosed=is_closing[turns.roles] & follows & (turns.ends < 0),
+        unclosed=~may_stay_open & is_closing[turns.roles] & follows & (turns.ends < 0),
         repeated=repeated,
         nameless=nameless(batch, roles, chat),
         unwrapped=_unwrapped(roles, chat),

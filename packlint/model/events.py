@@ -155,15 +155,22 @@ def _at_their_place(
     Returns:
         those that count, and their indices.
     """
-    left = np.arange(events.places.size)
     place = table.place[events.markers]
     before = tokens[np.maximum(events.places - 1, 0)].astype(np.int64)
-    follows = events.places == np.append(-1, events.stops[:-1])[: left.size]
-    at_line = (events.places == firsts) | follows | are_among(before, table.line_end_ids)
-    left = left[at_line | (place & Place.LINE == 0)]
+    at_line = (events.places == firsts) | are_among(before, table.line_end_ids) | (place & Place.LINE == 0)
+    left = np.flatnonzero(_reached(at_line, events))
     for is_said in (_in_answer, _repeats):
         left = left[~is_said(events.markers[left], firsts[left], table) | (place[left] & Place.TURN == 0)]
     return Events(events.places[left], events.stops[left], events.markers[left]), left
+
+
+def _reached(at_line: BoolArray, events: Events) -> BoolArray:
+    """Return which events stand at their place, or right behind one that does, or behind that one."""
+    touches = np.append(False, events.places[1:] == events.stops[:-1])[: at_line.size]
+    index = np.arange(at_line.size)
+    first = np.maximum.accumulate(np.where(touches, 0, index))  # of the row of events that touch
+    last_at_line = np.maximum.accumulate(np.where(at_line, index, -1))
+    return np.asarray(last_at_line >= first, np.bool_)
 
 
 def _in_answer(markers: Int64Array, firsts: Int64Array, table: MarkerTable) -> BoolArray:

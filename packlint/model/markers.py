@@ -156,6 +156,8 @@ class ChatMarkers:
         ends_at_next_header: answers have no end marker: the next header ends them (GLM).
         closed_roles: whose turns an end marker closes.
         alternates: two turns of the user, or two answers, never follow one another: the template refuses it.
+        repeats_begin: each round begins with the begin token, so that two rounds look like two samples.
+        opens_calls: an answer that calls a tool need not be closed before the tool's results.
         line_end_ids: ids whose text ends in a line break, rising; for markers that count at line starts.
         train_on: which parts of answers are meant to be targets.
         spellings: special tokens of the format as ordinary tokens; empty without a tokenizer.
@@ -168,6 +170,8 @@ class ChatMarkers:
     ends_at_next_header: bool = False
     closed_roles: frozenset[Role] = frozenset()
     alternates: bool = False
+    repeats_begin: bool = False
+    opens_calls: bool = False
     line_end_ids: Ids = ()
     train_on: TrainOn = UNDECLARED
     spellings: tuple[Spelling, ...] = ()

@@ -86,5 +86,33 @@ def test_a_line_break_that_the_template_writes_is_missed(tmp_path: Path) -> None
     assert [finding.code for finding in report.findings] == ["SPC010"]
 
 
+ROUNDS = "{% for m in messages %}{% if m.role == 'user' %}{begin}[INST] {{ m.content }} [/INST]{% else %}"
+ANSWER = " {{ m.content }} {{ eos_token }}{% endif %}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        (ROUNDS.replace("{begin}", "{{ bos_token }}") + ANSWER, True),
+        ("{{ bos_token }}" + ROUNDS.replace("{begin}", "") + ANSWER, False),
+        (ROUNDS.replace("{begin}", "") + ANSWER, False),
+        ("", True),  # as Meta's own code writes it
+    ],
+)
+def test_whether_rounds_begin_anew(text: str, repeats: bool, tmp_path: Path) -> None:
+    save("llama-2", "sentencepiece", tmp_path, text)
+    one = load_tokenizer(tmp_path).encode("<s>[INST] a [/INST] b </s><s>[INST] c [/INST] d </s>")[0]
+
+    report = check(
+        {"input_ids": [one], "seq_lens": [[len(one)]]},
+        tokenizer=tmp_path,
+        chat={"format": "llama-2"},
+        select=["BND008"],
+    )
+
+    [status] = [rule.status for rule in report.rules if rule.code == "BND008"]
+    assert status == ("not_checked" if repeats else "found")
+
+
 def test_no_template_no_examples(tmp_path: Path) -> None:
     assert written_examples(tokenizer("", tmp_path)) == ()

@@ -104,6 +104,14 @@ def test_markers_that_an_answer_quotes(name: str, said: str, folder: str) -> Non
     assert_equal(roles_of(wanted.ids, [wanted.ids.size], markers), wanted)
 
 
+def test_what_follows_a_quoted_marker_is_quoted_too(folder: str) -> None:
+    tokenizer, markers = toy("alpaca", "byte-level", folder)
+    chat = [Message("user", "a ### Response:### Response: b"), Message("assistant", "sunny")]
+    wanted = rendered("alpaca", chat, tokenizer)
+
+    assert_equal(roles_of(wanted.ids, [wanted.ids.size], markers), wanted)
+
+
 def test_markers_that_a_user_quotes(folder: str) -> None:
     tokenizer, markers = toy("vicuna", "byte-level", folder)
     chat = [Message("user", "It is USER: rain"), Message("assistant", "sunny")]

@@ -170,7 +170,6 @@ def lint(chat: Chat, *, all_are_targets: bool = False, **more: Any) -> dict[str,
         profile={"extends": "sft", "targets": "assistant"},
         tokenizer=folder_of(chat.case.vocabulary),
         chat={"format": chat.case.format},
-        rules={"BND008": {"turns_repeat_begin_token": chat.case.format == "llama-2"}},
         **more,
     )
     assert report.internal_errors == ()

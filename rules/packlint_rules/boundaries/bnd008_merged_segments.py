@@ -31,9 +31,9 @@ class MergedSegments(PackRule):
     Megatron-LM one `add_document` per document.
 
     ## Limits
-    Templates that write the begin token before each turn (Llama 2) have this join inside a sample: set
-    `turns_repeat_begin_token`. Samples without begin token are not seen, nor is anything where begin and end
-    token are the same id.
+    Templates that write the begin token before each turn (Llama 2) have this join inside a sample: not
+    checked where the chat format, or `turns_repeat_begin_token`, says so. Samples without begin token are not
+    seen, nor is anything where begin and end token are the same id.
 
     ## Sources
     NVIDIA/NeMo#14437, allenai/OLMo-core#653; NVIDIA/Megatron-LM megatron/training/datasets/sft_dataset.py.
@@ -62,15 +62,18 @@ class MergedSegments(PackRule):
     bad = ({**_PACK, "seq_lens": [[8]]},)
 
     def unchecked(self, batch: PackBatch) -> str | None:
-        """Ask for two tokens that differ."""
-        bos, eos = batch.spec.bos_id, batch.spec.eos_ids
-        same = bos is not None and eos is not None and bos.value in eos.value
-        return "begin and end token are the same id" if same else None
+        """Ask for two tokens that differ, and that stand side by side between samples only."""
+        bos, eos, chat = batch.spec.bos_id, batch.spec.eos_ids, batch.shard.chat
+        if bos is not None and eos is not None and bos.value in eos.value:
+            return "begin and end token are the same id"
+        if self.options.turns_repeat_begin_token or (chat is not None and chat.repeats_begin):
+            return "turns begin with the begin token, so that two turns look like two samples"
+        return None
 
     def check(self, batch: PackBatch) -> Hits:
         """Return one hit per join."""
         bos, ends = batch.spec.bos_id, batch.eos_places
-        if bos is None or ends.size == 0 or self.options.turns_repeat_begin_token:
+        if bos is None or ends.size == 0:
             return Hits.none()
         ends = ends[ends + 1 < batch.n_tokens]
         ends = ends[batch.tokens[ends + 1] == bos.value]

@@ -44,7 +44,8 @@ class BrokenTurns(PackRule):
     ## Limits
     The last turn of a sample may be cut, and is SPC001's; so is the head. Several turns of one role in a row
     are a fault only where the template says so, and a role of one's own (`<|im_start|>critic`) is none. In
-    formats of plain text (Alpaca, Vicuna, Zephyr) text without a header is not seen.
+    formats of plain text (Alpaca, Vicuna, Zephyr) text without a header is not seen. An answer before the
+    results of a tool may stay open in DeepSeek's format: the template of V3 leaves it so.
 
     ## Sources
     lm-sys/FastChat#470, OpenRLHF/OpenRLHF#591, verl-project/verl#7322.

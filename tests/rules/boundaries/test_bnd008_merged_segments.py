@@ -51,10 +51,13 @@ def test_packs_do_not_join() -> None:
     assert len(check(MergedSegments, packs)) == 0
 
 
-def test_a_template_that_begins_each_turn_anew() -> None:
-    packs = pack_of([1, 5, 2, 1, 6, 2], [6])
+def test_where_each_turn_begins_anew_nobody_can_tell() -> None:
+    batch = make_batch(pack_of([1, 5, 2, 1, 6, 2], [6]))
+    options = MergedSegments.Options(turns_repeat_begin_token=True)
+    reason = "turns begin with the begin token, so that two turns look like two samples"
 
-    assert len(check(MergedSegments, packs, turns_repeat_begin_token=True)) == 0
+    assert MergedSegments().unchecked(batch) is None
+    assert MergedSegments(options).unchecked(batch) == reason
 
 
 def test_one_id_for_both_tells_nothing() -> None:

@@ -197,3 +197,31 @@ def test_message() -> None:
         " 1 without a header: text right behind a closed turn; allowed: 0"
     )
     assert np.array_equal([place.start for place in report.findings[0].locations], [8, 21])
+
+
+@pytest.mark.parametrize(
+    ("text", "n_unclosed"),
+    [
+        ("[User]a[Assistant][tool calls begin]x[tool outputs begin][tool output begin]y[tool output end]"
+         "[tool outputs end]z[end of sentence]", 0),
+        ("[User]a[Assistant]b[User]c[Assistant]d[end of sentence]", 1),
+    ],
+)  # fmt: skip
+def test_a_call_that_its_template_leaves_open(text: str, n_unclosed: int, tmp_path: Path) -> None:
+    """DeepSeek V3 ends a single call with neither of its end marks; its results follow."""
+    pytest.importorskip("tokenizers")
+    from packlint.chat.tokenizer import load_tokenizer
+    from tests.chat.toy import save
+
+    written = "[begin of sentence]" + text
+    written = written.replace("[", "<\uff5c").replace("]", "\uff5c>").replace(" ", "\u2581")
+    ids = load_tokenizer(save("deepseek", "byte-level", tmp_path)).encode(written)[0]
+
+    report = packlint.check(
+        {"input_ids": [ids], "seq_lens": [[len(ids)]]},
+        tokenizer=tmp_path,
+        chat={"format": "deepseek"},
+        select=["SPC007"],
+    )
+
+    assert sum(finding.n_hits for finding in report.findings) == n_unclosed
