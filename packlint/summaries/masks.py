@@ -58,8 +58,9 @@ class MaskHashes:
         )
         start, stop = runs.starts - base, runs.stops - base
         rows = np.empty((packs.size, 3), np.uint64)
-        rows[:, 0] = _sums(_mix(_mix(start) + stop.astype(np.uint64)), edges)[packs]
-        rows[:, 1] = _sums(_mix(_mix(start) + owner.astype(np.uint64)), edges)[packs]
+        mixed = _mix(start)
+        rows[:, 0] = _sums(_mix(mixed + stop.astype(np.uint64)), edges)[packs]
+        rows[:, 1] = _sums(_mix(mixed + owner.astype(np.uint64)), edges)[packs]
         shard = np.uint64(batch.shard.index) << np.uint64(_PACK_BITS)
         rows[:, 2] = batch.pack_numbers[packs].astype(np.uint64) | shard
         self.chunks.append(rows)
