@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from packlint.chat.chat_format import ChatFormat, TextMarker, close
 from packlint.chat.examples import written_examples
 from packlint.chat.spelling import spellings_of
 from packlint.chat.tokenizer import Tokenizer
 from packlint.model.markers import UNDECLARED, ChatMarkers, Effect, Ids, Marker, Place, Tail, TrainOn
+from packlint.model.roles import Role
 from packlint.model.spec import Known
 
 __all__ = ["NotInVocabulary", "WhiteSpace", "compile_format", "compile_marker"]
@@ -48,13 +50,8 @@ class WhiteSpace:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> WhiteSpace:
-        """Look through a vocabulary."""
-        vocabulary = tokenizer.vocabulary()
-        texts = {
-            i: _as_space(token) for token, i in vocabulary.items() if token[:1] in _SPACES or token[:1] == "<"
-        }
-        ends = [i for token, i in vocabulary.items() if token.endswith(("Ċ", "\n", "<0x0A>"))]
-        return cls({i: text for i, text in texts.items() if text}, tuple(sorted(ends)))
+        """Look through a vocabulary, once for each."""
+        return _white_space(tokenizer)
 
     def beginning_with(self, text: str) -> Ids:
         """Return the ids whose text begins with some white space, rising."""
@@ -63,6 +60,16 @@ class WhiteSpace:
     def equal_to(self, text: str) -> Ids:
         """Return the ids of this very text, rising."""
         return tuple(sorted(i for i, space in self.texts.items() if space == text))
+
+
+@lru_cache(maxsize=4)
+def _white_space(tokenizer: Tokenizer) -> WhiteSpace:
+    vocabulary = tokenizer.vocabulary()
+    texts = {
+        i: _as_space(token) for token, i in vocabulary.items() if token[:1] in _SPACES or token[:1] == "<"
+    }
+    ends = [i for token, i in vocabulary.items() if token.endswith(("Ċ", "\n", "<0x0A>"))]
+    return WhiteSpace({i: text for i, text in texts.items() if text}, tuple(sorted(ends)))
 
 
 def _as_space(token: str) -> str:
@@ -86,7 +93,7 @@ def compile_format(
         if eos is None:
             raise NotInVocabulary("the tokenizer names no eos_token, which ends an answer")
         texts += tuple(close(name, tail=chat.eos_tail) for name in _texts_of(tokenizer, eos.value))
-    examples = written_examples(tokenizer)
+    examples = [e for e in written_examples(tokenizer) if _is_written_so(e, texts)]
     omitting = _without_tails(texts, examples)
     markers = tuple(m for text in texts for m in compile_marker(text, tokenizer, space, omitting))
     ends = [m.ids[0] for m in markers if m.effect is Effect.CLOSE]
@@ -107,6 +114,12 @@ def compile_format(
         spellings=spellings_of(markers, tokenizer),
         known=known,
     )
+
+
+def _is_written_so(example: str, markers: Sequence[TextMarker]) -> bool:
+    """Tell whether a chat has headers of this format: its name may be given for the template of another."""
+    headers = [m for m in markers if m.effect is Effect.OPEN and m.text in example]
+    return {Role.USER, Role.ASSISTANT} <= {m.role for m in headers}
 
 
 def _repeats_begin(tokenizer: Tokenizer, examples: Sequence[str]) -> bool:

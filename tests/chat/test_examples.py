@@ -97,6 +97,7 @@ ANSWER = " {{ m.content }} {{ eos_token }}{% endif %}{% endfor %}"
         ("{{ bos_token }}" + ROUNDS.replace("{begin}", "") + ANSWER, False),
         (ROUNDS.replace("{begin}", "") + ANSWER, False),
         ("", True),  # as Meta's own code writes it
+        ("{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}", True),  # of another format
     ],
 )
 def test_whether_rounds_begin_anew(text: str, repeats: bool, tmp_path: Path) -> None:
