@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from packlint.chat.declared import find_chat
-from packlint.chat.tokenizer import load_tokenizer
 from packlint.config import RunConfig, parse_config, policy_from
+from packlint.conventions import conventions_of
 from packlint.engine.tally import count_batch
 from packlint.finding import Hits
 from packlint.manifest.table import FILE_NAME, SCHEMA, ManifestTable, parse_manifest
@@ -119,7 +118,7 @@ def make_batches(example: Example, block_tokens: int = 1 << 17) -> list[PackBatc
     shard = shard_of(example)
     config = config_of(example)
     contract = contract_of(config)
-    chat = find_chat(config.chat, load_tokenizer(config.tokenizer) if config.tokenizer else None)[0]
+    chat = conventions_of(config).chat
     ignore = config.spec.ignore_index.value if config.spec.ignore_index else IGNORE_INDEX
     everything = frozenset(shard.columns)
     seen = observe(shard.rows(shard.parts()[0], everything, 1 << 60), ignore)

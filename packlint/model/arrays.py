@@ -15,6 +15,7 @@ __all__ = [
     "WeightArray",
     "are_among",
     "empty_int64",
+    "places_in",
     "sorted_distinct",
     "true_places",
 ]
@@ -79,6 +80,13 @@ def true_places(mask: BoolArray) -> Int64Array:
     if not mask[n_whole:].any():
         return places
     return np.concatenate([places, np.flatnonzero(mask[n_whole:]) + n_whole])
+
+
+def places_in(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return `int64[place]`, all places of the runs end to end, and `int64[run]`, where each begins there."""
+    lengths = stops - starts
+    firsts = np.cumsum(lengths) - lengths
+    return np.arange(int(lengths.sum())) + np.repeat(starts - firsts, lengths), firsts
 
 
 def empty_int64() -> Int64Array:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array, IntArray
+from packlint.model.arrays import BoolArray, Int64Array, IntArray, places_in
 
-__all__ = ["are_constant", "places_in"]
+__all__ = ["are_constant"]
 
 
 def are_constant(tokens: IntArray, starts: Int64Array, stops: Int64Array) -> BoolArray:
@@ -28,10 +28,3 @@ def are_constant(tokens: IntArray, starts: Int64Array, stops: Int64Array) -> Boo
         same = tokens[places] == np.repeat(ids, last + 1 - first)
         constant[filled[alike]] = np.logical_and.reduceat(same, firsts)
     return constant
-
-
-def places_in(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return `int64[place]`, all places of the runs end to end, and `int64[run]`, where each begins there."""
-    lengths = stops - starts
-    firsts = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) + np.repeat(starts - firsts, lengths), firsts

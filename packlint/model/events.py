@@ -94,8 +94,8 @@ def _matches(tokens: IntArray, candidates: Int64Array, chat: ChatMarkers, table:
                 known = (marker.anchor, marker.anchor + 1)
                 chosen = chosen[_stand(tokens, candidates[chosen] - marker.anchor, marker.ids, skip=known)]
             found[chosen], free[chosen] = index, False
-    if np.any(found == table.reset):
-        kept = np.flatnonzero(found != table.reset)
+    kept = np.flatnonzero(found != table.reset)
+    if kept.size < found.size:
         candidates, found = candidates[kept], found[kept]
     places = candidates - table.anchor[found]
     if table.anchor.any():

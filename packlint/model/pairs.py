@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, Int64Array
+from packlint.model.arrays import BoolArray, Int64Array, places_in
 from packlint.model.batch import PackBatch, Unit
 from packlint.model.edges import follows_another
 from packlint.model.recorded import sound_segments
@@ -92,12 +92,9 @@ def _equal_prompts(batch: PackBatch, one: Int64Array, other: Int64Array, lengths
     if compared.size == 0:
         return equal
     one, other, lengths = one[compared], other[compared], lengths[compared]
-    offsets = np.cumsum(lengths) - lengths
-    within = np.arange(int(lengths.sum())) - np.repeat(offsets, lengths)
     starts = batch.segments.starts
-    differs = (
-        batch.tokens[np.repeat(starts[one], lengths) + within]
-        != batch.tokens[np.repeat(starts[other], lengths) + within]
-    )
+    mine, offsets = places_in(starts[one], starts[one] + lengths)
+    theirs, _ = places_in(starts[other], starts[other] + lengths)
+    differs = batch.tokens[mine] != batch.tokens[theirs]
     equal[compared] = np.add.reduceat(differs, offsets) == 0
     return equal

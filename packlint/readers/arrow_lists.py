@@ -8,16 +8,30 @@ import numpy as np
 import pyarrow.types as pat
 
 from packlint.errors import UnreadableError
-from packlint.model.arrays import Int64Array
+from packlint.model.arrays import Int64Array, places_in
 from packlint.readers.arrow_numpy import as_arrow, as_numpy, is_null
 
-__all__ = ["values_and_offsets"]
+__all__ = ["is_list", "values_and_offsets"]
 
 _Array = Any
 """A pyarrow array; the stubs know no array of unknown type."""
 
 _MAX_OVERLAP = 4
 """How often, on average, a value may be used: rows of a list view can share values without bound."""
+
+
+_KINDS = (
+    pat.is_list,
+    pat.is_large_list,
+    pat.is_fixed_size_list,
+    pat.is_list_view,
+    pat.is_large_list_view,
+)
+
+
+def is_list(kind: Any) -> bool:
+    """Tell whether a type is one of lists, of whatever kind."""
+    return any(is_kind(kind) for is_kind in _KINDS)
 
 
 def values_and_offsets(array: _Array) -> tuple[_Array, Int64Array]:
@@ -46,5 +60,5 @@ def _gathered_views(array: _Array) -> tuple[_Array, Int64Array]:
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     if np.any(sizes < 0) or offsets[-1] > _MAX_OVERLAP * len(array.values):
         raise UnreadableError("the rows of a list view column overlap too much, or have corrupt sizes")
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+    places, _ = places_in(starts, starts + sizes)
     return array.values.take(as_arrow(places)), offsets

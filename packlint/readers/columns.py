@@ -18,7 +18,7 @@ import pyarrow.types as pat
 from packlint.errors import UnreadableError
 from packlint.model.arrays import BoolArray, Int64Array
 from packlint.model.spec import DatasetSpec, Known, Origin
-from packlint.readers.arrow_lists import values_and_offsets
+from packlint.readers.arrow_lists import is_list, values_and_offsets
 from packlint.readers.arrow_numpy import as_numpy, is_null
 from packlint.readers.layouts import ColumnKind, Element, factors
 from packlint.readers.pairs import PairRows, columns_of_roles, emptied, join_pairs
@@ -62,7 +62,7 @@ def stored_spec(schema: pa.Schema, layout: Layout) -> DatasetSpec:
     """Return what the schema says of the conventions: the storage type of the ids."""
     column = layout.columns[Role.INPUT_IDS]
     stored: _Type = schema.field(column).type
-    while _has_values(stored):
+    while is_list(stored):
         stored = stored.value_type
     if not pat.is_integer(stored):
         return DatasetSpec()
@@ -244,16 +244,12 @@ def _filled(values: _Array) -> _Array:
     return values.fill_null(False if pat.is_boolean(values.type) else 0)
 
 
-def _has_values(stored: _Type) -> bool:
-    return any(is_kind(stored) for is_kind in _LISTS)
-
-
 def _kind(stored: _Type) -> ColumnKind:
     ndim = 0
     while True:
         if isinstance(stored, pa.BaseExtensionType):
             stored = stored.storage_type
-        elif _has_values(stored):
+        elif is_list(stored):
             stored = stored.value_type
             ndim += 1
         else:
@@ -262,13 +258,6 @@ def _kind(stored: _Type) -> ColumnKind:
     return ColumnKind(element, ndim)
 
 
-_LISTS = (
-    pat.is_list,
-    pat.is_large_list,
-    pat.is_fixed_size_list,
-    pat.is_list_view,
-    pat.is_large_list_view,
-)
 _ELEMENTS = (
     (pat.is_integer, Element.INT),
     (pat.is_boolean, Element.BOOL),

@@ -25,6 +25,7 @@ from typing import IO, Any, TypeAlias
 
 from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
+from packlint.readers.collecting import RowBuffer, RowCollector, collected
 from packlint.readers.inflate import codec_of, open_content, read_content
 from packlint.readers.layouts import ChoosesLayout, factors, layout_by_names
 from packlint.readers.layouts.preference import ID_NAMES, names_both_sides
@@ -36,8 +37,6 @@ from packlint.readers.shard import Layout, Part, RawRows, Role, Settings, Shard
 from packlint.readers.source import Source
 from packlint.readers.values import (
     BadRowError,
-    RowBuffer,
-    RowCollector,
     listed_row,
     most_common_kinds,
     row_kinds,
@@ -121,18 +120,7 @@ class JsonlShard:
             UnreadableError: compressed data are damaged.
         """
         buffer, columns_of = self._collecting(roles)
-        try:
-            with _content(self.source) as file:
-                for line in _lines(file):
-                    _add(buffer, line, columns_of)
-                    if buffer.is_full(block_tokens):
-                        yield buffer.take()
-        except UnreadableError:
-            if buffer.n_rows:
-                yield buffer.take()
-            raise
-        if buffer.n_rows:
-            yield buffer.take()
+        return collected(_numbered(self.source, columns_of), buffer, block_tokens)
 
     def lacks(self, name: str) -> str | None:
         """Say why there is no such key, going by the first few rows."""
@@ -216,12 +204,17 @@ def read_lines(source: Source) -> Iterator[tuple[int, Mapping[str, Any] | BadRow
     Raises:
         UnreadableError: compressed data are damaged.
     """
+    return _numbered(source, lambda row: row)
+
+
+def _numbered(source: Source, made_of: _ColumnsOf) -> Iterator[tuple[int, Mapping[Any, Any] | BadRowError]]:
+    """Yield what is made of each row by the number of its line, or why it is none; blank lines left out."""
     with _content(source) as file:
         for line in _lines(file):
             if line.is_blank:
                 continue
             try:
-                yield line.number, _parse(line)
+                yield line.number, made_of(_parse(line))
             except BadRowError as bad:
                 yield line.number, BadRowError(bad.code, f"byte {line.offset}: {bad.message}")
 
@@ -288,12 +281,3 @@ def _parsed(line: _Line) -> Mapping[str, Any]:
         return {} if line.is_blank else _parse(line)
     except BadRowError:
         return {}
-
-
-def _add(buffer: RowCollector[Any], line: _Line, columns_of: _ColumnsOf) -> None:
-    if line.is_blank:
-        return
-    try:
-        buffer.add(line.number, columns_of(_parse(line)))
-    except BadRowError as bad:
-        buffer.add_fault(line.number, bad.code, f"byte {line.offset}: {bad.message}")

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packlint.model.arrays import BoolArray, Int64Array
+from packlint.readers.collecting import RowCollector
 from packlint.readers.ragged import take_rows
 from packlint.readers.shard import Fault, PairColumns, Ragged, RawRows, Role
-from packlint.readers.values import BadRowError, RowCollector, row_values
+from packlint.readers.values import BadRowError, row_values
 
 __all__ = ["PairBuffer", "PairRows", "columns_of_roles", "emptied", "join_pairs", "row_of_pair"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from packlint.model.arrays import Int64Array, IntArray, are_among
+from packlint.model.arrays import Int64Array, IntArray, are_among, places_in
 from packlint.model.batch import MaskKind, PaddingEvidence, Segments, Unit
 from packlint.model.boundaries import (
     Boundaries,
@@ -175,9 +175,8 @@ def _filling_from(
     last = tokens[stops - 1]
     if labels is not None:  # most runs end in a live label: they need no closer look
         starts = np.where(labels.values[stops - 1] == reading.ignore_index, starts, stops)
-    lengths = stops - starts
-    run = np.repeat(np.arange(starts.size), lengths)
-    place = np.arange(run.size) + np.repeat(stops - np.cumsum(lengths), lengths)
+    run = np.repeat(np.arange(starts.size), stops - starts)
+    place, _ = places_in(starts, stops)
     odd = tokens[place] != last[run]
     if labels is not None:
         odd |= labels.values[place] != reading.ignore_index

@@ -13,8 +13,7 @@ from math import lcm
 
 import numpy as np
 
-from packlint.model.arrays import Int64Array, IntArray
-from packlint.model.constant_runs import places_in
+from packlint.model.arrays import Int64Array, IntArray, places_in
 from packlint.model.spans import Spans
 
 __all__ = ["constant_edges", "periodic_runs", "probe_runs"]

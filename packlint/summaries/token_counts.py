@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from packlint.model.arrays import Int64Array, IntArray
+from packlint.model.arrays import Int64Array, IntArray, places_in
 from packlint.model.batch import PackBatch
-from packlint.model.spans import Spans
 from packlint.summaries.plain import MAX_COUNT, Plain
 
 __all__ = ["MAX_IDS", "TokenCounts"]
@@ -58,7 +57,7 @@ class TokenCounts:
             return
         halves = _widened(self.halves, max(min(high + 1, MAX_IDS), 0))
         is_plain = low >= 0 and high < MAX_IDS
-        places = _places(batch.padding)
+        places, _ = places_in(batch.padding.starts, batch.padding.stops)
         for half, start, stop in _stretches(batch):
             counts = halves[half]
             for first in range(start, stop, _BLOCK_TOKENS):
@@ -137,13 +136,6 @@ def _count(counts: Int64Array, tokens: IntArray, sign: int, is_plain: bool) -> i
         tokens = tokens[is_known]
     np.add.at(counts, tokens.astype(np.intp), sign)
     return n_foreign
-
-
-def _places(spans: Spans) -> Int64Array:
-    """Return `int64[token]`, the flat places of the tokens of some runs, rising."""
-    lengths = spans.lengths
-    skipped = spans.starts - np.append(0, np.cumsum(lengths))[:-1]
-    return np.asarray(np.arange(int(lengths.sum())) + np.repeat(skipped, lengths), np.int64)
 
 
 def _widened(halves: Int64Array, width: int) -> Int64Array:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from packlint.errors import UnreadableError
 from packlint.model.arrays import Int64Array
 from packlint.model.spec import DatasetSpec
+from packlint.readers.collecting import RowBuffer
 from packlint.readers.layouts import factors
 from packlint.readers.mds.encodings import Encoding
 from packlint.readers.mds.files import Content, read_shard_file
@@ -30,7 +31,7 @@ from packlint.readers.mds.metadata import lacks_value, read_value
 from packlint.readers.metadata.values import METADATA_ROWS, Column
 from packlint.readers.shard import Fault, Layout, Part, RawRows, Role
 from packlint.readers.source import Source
-from packlint.readers.values import BadRowError, RowBuffer, product, row_values
+from packlint.readers.values import BadRowError, product, row_values
 
 __all__ = ["MdsShard", "Table", "open_table"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from packlint.model.arrays import Int64Array, IntArray
+from packlint.model.arrays import Int64Array, IntArray, places_in
 from packlint.readers.source import ArrayView
 
 __all__ = ["take"]
@@ -25,8 +25,8 @@ def take(stored: ArrayView, starts: Int64Array, lengths: Int64Array) -> IntArray
     stops = starts + lengths
     apart = np.flatnonzero(starts[1:] != stops[:-1]) + 1
     if apart.size and isinstance(stored, np.ndarray):
-        before = np.cumsum(lengths) - lengths
-        gathered: IntArray = stored[np.arange(lengths.sum()) + np.repeat(starts - before, lengths)]
+        places, _ = places_in(starts, stops)
+        gathered: IntArray = stored[places]
         return gathered
     # Adjoining ones make one slice: of the map, or to be fetched.
     bounds = zip(starts[np.append(0, apart)].tolist(), stops[np.append(apart - 1, -1)].tolist(), strict=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError, UsageError
 from packlint.model.spec import DatasetSpec
+from packlint.readers.collecting import RowBuffer, RowCollector
 from packlint.readers.layouts import factors, layout_by_names
 from packlint.readers.memory.batches import Batch, dense_row, find_ids, plain
 from packlint.readers.memory.items import Items
@@ -21,8 +22,6 @@ from packlint.readers.pairs import PairBuffer, columns_of_roles, row_of_pair
 from packlint.readers.shard import Layout, Part, RawRows, Role, Settings
 from packlint.readers.values import (
     BadRowError,
-    RowBuffer,
-    RowCollector,
     most_common_kinds,
     product,
     row_values,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from packlint.model.arrays import Int64Array
-from packlint.readers.arrow_lists import values_and_offsets
+from packlint.readers.arrow_lists import is_list, values_and_offsets
 from packlint.readers.arrow_numpy import as_arrow, filled, is_null
 from packlint.readers.metadata.coding import Coded, Hashed, Numbering, refuse, text_of
 from packlint.readers.metadata.values import METADATA_ROWS
@@ -22,13 +22,6 @@ __all__ = ["code_array", "field_of", "lacks_field", "pieces", "stored_path"]
 _Array = Any
 _Type = Any
 
-_LISTS = (
-    pat.is_list,
-    pat.is_large_list,
-    pat.is_fixed_size_list,
-    pat.is_list_view,
-    pat.is_large_list_view,
-)
 _WORDS = (pat.is_string, pat.is_large_string, pat.is_string_view, pat.is_integer, pat.is_boolean, pat.is_null)
 
 
@@ -78,7 +71,7 @@ def pieces(
 def code_array(column: str, array: _Array, numbering: Numbering) -> Coded:
     """Return the rows of an array as numbers."""
     array = _storage(array)
-    if not _is_list(array.type):
+    if not is_list(array.type):
         values = _numbers(column, array, numbering)
         return Coded(values, np.ones(values.size, np.int64), False)
     entries, offsets = values_and_offsets(array)
@@ -123,7 +116,7 @@ def _type_of(schema: pa.Schema, name: str) -> _Type | None:
     kind: _Type = _unpacked(schema.field(top).type)
     is_in_list = False
     for key in path:
-        if _is_list(kind) and not is_in_list:
+        if is_list(kind) and not is_in_list:
             kind, is_in_list = _unpacked(kind.value_type), True
         if not pat.is_struct(kind) or kind.get_field_index(key) < 0:
             return None
@@ -135,7 +128,7 @@ def _descend(array: _Array, path: tuple[str, ...]) -> _Array:
     array = _storage(array)
     if not path:
         return array
-    if not _is_list(array.type):
+    if not is_list(array.type):
         return _descend(pc.struct_field(array, path[0]), path[1:])
     entries, offsets = values_and_offsets(array)
     missing = array.is_null() if array.null_count else None
@@ -155,19 +148,15 @@ def _unpacked(kind: _Type) -> _Type:
 
 
 def _element(kind: _Type) -> _Type:
-    return _unpacked(kind.value_type) if _is_list(kind) else kind
+    return _unpacked(kind.value_type) if is_list(kind) else kind
 
 
 def _plural(kind: _Type) -> str:
     if pat.is_struct(kind):
         return "objects"
-    if _is_list(kind):
+    if is_list(kind):
         return "lists of lists"
     return "floats" if pat.is_floating(kind) else f"values of type {kind}"
-
-
-def _is_list(kind: _Type) -> bool:
-    return any(is_kind(kind) for is_kind in _LISTS)
 
 
 def _storage(array: _Array) -> _Array:

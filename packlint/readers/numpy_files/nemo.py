@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError
 from packlint.model.spec import DatasetSpec
+from packlint.readers.collecting import RowBuffer
 from packlint.readers.layouts import ColumnKind, Element, detect_layout, factors
 from packlint.readers.numpy_files.header import Header
 from packlint.readers.numpy_files.pickled import load_object_array
@@ -30,7 +31,6 @@ from packlint.readers.shard import Fault, Layout, Part, RawRows, Role, Settings
 from packlint.readers.source import Source
 from packlint.readers.values import (
     BadRowError,
-    RowBuffer,
     kind_of,
     most_common_kinds,
     product,

@@ -5,18 +5,18 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from packlint.chat.render import DEFAULT_DAY, ChatTemplate
 from packlint.chat.tokenizer import Tokenizer
-from packlint.errors import UnreadableError
 from packlint.model.batch import Unit
 from packlint.model.spec import DatasetSpec
+from packlint.readers.collecting import RowBuffer, collected
 from packlint.readers.metadata.values import METADATA_ROWS, Column
 from packlint.readers.shard import Layout, PaddingMark, Part, RawRows, Role
 from packlint.readers.texts.columns import TextColumns, TextKind
-from packlint.readers.texts.encode import Encoder, batches
+from packlint.readers.texts.encode import Encoded, Encoder, Prepared, batches
 from packlint.readers.texts.tables import Table, numbered_rows
-from packlint.readers.values import BadRowError, RowBuffer
 
 __all__ = ["TextShard", "text_shard"]
 
@@ -69,24 +69,15 @@ class TextShard:
         """
         kept = [role for role in self.layout.columns if role in roles]
         names = (*self.columns.names, *self.columns.extras)
-        buffer = RowBuffer(kept)
         prepared = self.encoder.prepared(numbered_rows(self.table, part, names))
-        try:
-            for batch in batches(prepared):
-                encoded = self.encoder.encode([text for _, text in batch], with_labels=Role.LABELS in kept)
-                for (number, _), row in zip(batch, encoded, strict=True):
-                    if isinstance(row, BadRowError):
-                        buffer.add_fault(number, row.code, row.message)
-                    else:
-                        buffer.add(number, row)
-                    if buffer.is_full(block_tokens):
-                        yield buffer.take()
-        except UnreadableError:
-            if buffer.n_rows:
-                yield buffer.take()
-            raise
-        if buffer.n_rows:
-            yield buffer.take()
+        rows = chain.from_iterable(self._encoded(batch, kept) for batch in batches(prepared))
+        return collected(rows, RowBuffer(kept), block_tokens)
+
+    def _encoded(
+        self, batch: Sequence[tuple[int, Prepared]], kept: Sequence[Role]
+    ) -> Iterator[tuple[int, Encoded]]:
+        rows = self.encoder.encode([text for _, text in batch], with_labels=Role.LABELS in kept)
+        return zip((number for number, _ in batch), rows, strict=True)
 
     def lacks(self, name: str) -> str | None:
         """Say why there is no such column."""

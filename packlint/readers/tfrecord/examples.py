@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packlint.errors import UnreadableError
+from packlint.readers.collecting import RowBuffer, collected
 from packlint.readers.layouts import ColumnKind, Element
 from packlint.readers.layouts.synonyms import ROLE_NAMES
 from packlint.readers.shard import RawRows, Role
 from packlint.readers.tfrecord.framing import Records
 from packlint.readers.tfrecord.wire import ListKind, Span, decode_varints, features, value_span
-from packlint.readers.values import BadRowError, RowBuffer, product, row_values
+from packlint.readers.values import BadRowError, product, row_values
 
 __all__ = ["example_rows", "feature_kinds", "first_examples"]
 
@@ -41,22 +43,8 @@ def example_rows(
     Raises:
         UnreadableError: the records cannot be read on; rows before that are yielded first.
     """
-    buffer = RowBuffer(columns)
-    try:
-        for records in blocks:
-            for number, row in _decoded(records, columns):
-                if isinstance(row, BadRowError):
-                    buffer.add_fault(number, row.code, row.message)
-                else:
-                    buffer.add(number, row)
-                if buffer.is_full(block_tokens):
-                    yield buffer.take()
-    except UnreadableError:
-        if buffer.n_rows:
-            yield buffer.take()
-        raise
-    if buffer.n_rows:
-        yield buffer.take()
+    rows = chain.from_iterable(_decoded(records, columns) for records in blocks)
+    return collected(rows, RowBuffer(columns), block_tokens)
 
 
 def first_examples(blocks: Iterable[Records], n_rows: int) -> list[dict[str, NDArray[Any]]]:

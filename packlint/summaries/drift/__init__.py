@@ -1,5 +1,6 @@
 """Two compositions side by side: what moved between a reference and the packs made from it.
 
+    sides.py        what comparisons of shares have in common
     categories.py   shares of the values of a metadata column
     lengths.py      lengths of samples
     tokens.py       ids, and special tokens per sample

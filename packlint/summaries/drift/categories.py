@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from packlint.model.arrays import BoolArray, FloatArray
+from packlint.model.arrays import BoolArray
 from packlint.summaries.composition import CategoryShares, Composition
 from packlint.summaries.distances import (
-    Chance,
     Weighted,
     cramers_v,
-    jensen_shannon,
-    jensen_shannon_chance,
     l_infinity,
 )
 from packlint.summaries.drift import WEIGHTINGS, settled
+from packlint.summaries.drift.sides import TwoSides
 
 __all__ = ["CategoryDrift", "Limits", "Moved", "Vanished", "columns_between", "known_fraction", "vanished"]
 
@@ -66,7 +64,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CategoryDrift:
+class CategoryDrift(TwoSides):
     """Compare one column.
 
     Args:
@@ -79,28 +77,7 @@ class CategoryDrift:
 
     column: str
     names: tuple[str, ...]
-    reference: Mapping[str, Weighted]
-    packed: Mapping[str, Weighted]
     known_fractions: tuple[float, float]
-
-    @property
-    def weightings(self) -> tuple[str, ...]:
-        """Weightings for which both sides have figures."""
-        return tuple(self.reference)
-
-    @property
-    def judged(self) -> tuple[str, ...]:
-        """Weightings by which enough samples carry the weight on both sides."""
-        return tuple(w for w in self.reference if self.reference[w].is_judged and self.packed[w].is_judged)
-
-    def shares(self, weighting: str) -> tuple[FloatArray, FloatArray]:
-        """Return `float64[category]` of the reference and of the packs."""
-        return self.reference[weighting].shares, self.packed[weighting].shares
-
-    def divergence(self, weighting: str) -> tuple[float, Chance]:
-        """Return the Jensen-Shannon divergence in bits, and what chance gives."""
-        found = jensen_shannon(*self.shares(weighting))
-        return found, jensen_shannon_chance(self.reference[weighting], self.packed[weighting])
 
     def distances(self, weighting: str) -> dict[str, float]:
         """Return all effect sizes by name."""

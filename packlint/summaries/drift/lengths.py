@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from packlint.model.arrays import FloatArray, Int64Array
+from packlint.model.arrays import Int64Array
 from packlint.summaries.composition import Composition
 from packlint.summaries.distances import (
     Chance,
@@ -20,13 +19,14 @@ from packlint.summaries.distances import (
     wasserstein_chance,
 )
 from packlint.summaries.drift import WEIGHTINGS, settled
+from packlint.summaries.drift.sides import TwoSides
 from packlint.summaries.histogram import Histogram
 
 __all__ = ["LengthDrift", "between", "on_common_values"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class LengthDrift:
+class LengthDrift(TwoSides):
     """Compare the lengths of samples.
 
     Args:
@@ -36,22 +36,6 @@ class LengthDrift:
     """
 
     lengths: Int64Array
-    reference: Mapping[str, Weighted]
-    packed: Mapping[str, Weighted]
-
-    @property
-    def weightings(self) -> tuple[str, ...]:
-        """Weightings for which both sides have figures."""
-        return tuple(self.reference)
-
-    @property
-    def judged(self) -> tuple[str, ...]:
-        """Weightings by which enough samples carry the weight on both sides."""
-        return tuple(w for w in self.reference if self.reference[w].is_judged and self.packed[w].is_judged)
-
-    def shares(self, weighting: str) -> tuple[FloatArray, FloatArray]:
-        """Return `float64[length]` of the reference and of the packs."""
-        return self.reference[weighting].shares, self.packed[weighting].shares
 
     def stability(self, weighting: str) -> tuple[float, Chance]:
         """Return the population stability index over deciles of the reference, and what chance gives."""

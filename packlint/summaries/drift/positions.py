@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from packlint.model.arrays import FloatArray, Int64Array
+from packlint.model.arrays import Int64Array
 from packlint.summaries.composition import Composition
 from packlint.summaries.distances import (
-    Chance,
     Weighted,
-    jensen_shannon,
-    jensen_shannon_chance,
     kolmogorov_smirnov,
 )
 from packlint.summaries.drift import settled
+from packlint.summaries.drift.sides import TwoSides
 from packlint.summaries.histogram import Histogram
 from packlint.summaries.positions import EDGES, bin_lengths
 
@@ -24,7 +21,7 @@ __all__ = ["PositionDrift", "between"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PositionDrift:
+class PositionDrift(TwoSides):
     """Compare positions in bins that double.
 
     Args:
@@ -34,23 +31,6 @@ class PositionDrift:
     """
 
     edges: Int64Array
-    reference: Mapping[str, Weighted]
-    packed: Mapping[str, Weighted]
-
-    def shares(self, what: str) -> tuple[FloatArray, FloatArray]:
-        """Return `float64[bin]` of the reference and of the packs."""
-        return self.reference[what].shares, self.packed[what].shares
-
-    @property
-    def judged(self) -> tuple[str, ...]:
-        """Of tokens and targets, what enough samples carry on both sides."""
-        return tuple(w for w in self.reference if self.reference[w].is_judged and self.packed[w].is_judged)
-
-    def divergence(self, what: str) -> tuple[float, Chance]:
-        """Return the Jensen-Shannon divergence in bits, and what chance gives."""
-        return jensen_shannon(*self.shares(what)), jensen_shannon_chance(
-            self.reference[what], self.packed[what]
-        )
 
     def widest(self, what: str) -> tuple[int, float, float]:
         """Return the position from which on the shares differ most, and what lies from there on."""
