@@ -31,6 +31,7 @@ class Repeats:
         of_shards: `int64[copy]`, shard index of the first pack of that content.
         of_packs: `int64[copy]`, its pack number.
         occurrences: `int64[copy]`, packs of that content in all.
+        n_contents: contents that come more than once; of segments, several may stand in one pack.
     """
 
     shards: Int64Array
@@ -39,6 +40,7 @@ class Repeats:
     of_shards: Int64Array
     of_packs: Int64Array
     occurrences: Int64Array
+    n_contents: int
 
     def __len__(self) -> int:
         return int(self.packs.size)
@@ -47,11 +49,6 @@ class Repeats:
     def n_tokens(self) -> int:
         """Tokens of all copies."""
         return int(self.lengths.sum())
-
-    @property
-    def n_contents(self) -> int:
-        """Contents that come more than once."""
-        return len(set(zip(self.of_shards.tolist(), self.of_packs.tolist(), strict=True)))
 
     def worst(self, names: Sequence[str]) -> tuple[Location, ...]:
         """Return the first few copies as places.
@@ -140,6 +137,7 @@ class PackKeys:
             of_shards=shards[original],
             of_packs=packs[original],
             occurrences=occurrences[order],
+            n_contents=int(np.count_nonzero(sizes > 1)),
         )
 
 

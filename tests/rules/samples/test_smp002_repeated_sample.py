@@ -63,6 +63,15 @@ def test_without_a_reference_equal_segments_are_a_warning() -> None:
     ]
 
 
+def test_samples_of_one_pack_are_different_contents() -> None:
+    example = as_example(as_packs([[OTHER, ONE], [ONE, OTHER]]), [])
+    del example["reference"]
+    found = found_by(CODE, example)
+
+    assert found is not None
+    assert "2 samples are copies of an earlier one (2 different, " in found.message
+
+
 @pytest.mark.parametrize(("n_tokens", "fires"), [(31, False), (32, True)])
 def test_short_segments_are_left_out_without_a_reference(n_tokens: int, fires: bool) -> None:
     example = as_example(as_packs([[ONE[:n_tokens], ONE[:n_tokens]]]), [])
