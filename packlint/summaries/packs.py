@@ -1,4 +1,4 @@
-"""Content and place of every pack, 24 bytes each, to find packs that come twice."""
+"""Content and place of every pack, 24 bytes each (28 for a part of one), to find those that come twice."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from packlint.summaries.places import MAX_PLACES
 __all__ = ["PackKeys", "Repeats"]
 
 _ROW = np.dtype([("hash", np.uint64), ("length", np.uint32), ("shard", np.uint32), ("pack", np.uint64)])
+_PLACED_ROW = np.dtype([*_ROW.descr, ("start", np.uint32)])
+"""A row of a part of a pack: its first token, counted from the pack's start."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +29,7 @@ class Repeats:
     Args:
         shards: `int64[copy]`, shard index of each copy.
         packs: `int64[copy]`, its pack number.
+        starts: `int64[copy]`, its first token in the pack.
         lengths: `int64[copy]`, its tokens.
         of_shards: `int64[copy]`, shard index of the first pack of that content.
         of_packs: `int64[copy]`, its pack number.
@@ -36,6 +39,7 @@ class Repeats:
 
     shards: Int64Array
     packs: Int64Array
+    starts: Int64Array
     lengths: Int64Array
     of_shards: Int64Array
     of_packs: Int64Array
@@ -60,7 +64,8 @@ class Repeats:
             Location(
                 shard=names[self.shards[i]],
                 pack=int(self.packs[i]),
-                stop=int(self.lengths[i]),
+                start=int(self.starts[i]),
+                stop=int(self.starts[i] + self.lengths[i]),
                 amount=int(self.occurrences[i]),
                 note=f"same as pack {self.of_packs[i]} of {names[self.of_shards[i]]}",
             )
@@ -78,7 +83,14 @@ class PackKeys:
 
     chunks: list[NDArray[Any]] = field(default_factory=list)
 
-    def add(self, hashes: NDArray[np.uint64], lengths: Int64Array, shard: int, packs: Int64Array) -> None:
+    def add(
+        self,
+        hashes: NDArray[np.uint64],
+        lengths: Int64Array,
+        shard: int,
+        packs: Int64Array,
+        starts: Int64Array | None = None,
+    ) -> None:
         """Add the packs of one batch, in place.
 
         Args:
@@ -86,24 +98,28 @@ class PackKeys:
             lengths: `int64[pack]`.
             shard: index of their shard.
             packs: `int64[pack]`, their numbers in the shard.
+            starts: `int64[pack]`, where each begins in its pack, if it is a part of one; always or never.
         """
         if hashes.size == 0:
             return
-        rows = np.empty(hashes.size, _ROW)
+        rows = np.empty(hashes.size, _ROW if starts is None else _PLACED_ROW)
+        if starts is not None:
+            rows["start"] = starts
         rows["hash"], rows["length"], rows["shard"], rows["pack"] = hashes, lengths, shard, packs
         self.chunks.append(rows)
 
     def add_segments(self, batch: PackBatch, segments: Int64Array) -> None:
         """Add some segments of a batch, by their place in it, as if each were a pack; in place."""
-        numbers = batch.pack_numbers[batch.segments.packs[segments]]
+        packs = batch.segments.packs[segments]
         hashes, lengths = hash_batch(batch).segments[segments], batch.segments.lengths[segments]
-        self.add(hashes, lengths, batch.shard.index, numbers)
+        starts = batch.segments.starts[segments] - batch.pack_offsets[packs]
+        self.add(hashes, lengths, batch.shard.index, batch.pack_numbers[packs], starts)
 
     def add_rows(self, batch: PackBatch, min_tokens: int) -> None:
         """Add the rows of a batch, of at least so many tokens, as wholes; in place."""
         packs = np.flatnonzero(batch.pack_lengths >= min_tokens)
         hashes, lengths = hash_batch(batch).packs[packs], batch.pack_lengths[packs]
-        self.add(hashes, lengths, batch.shard.index, batch.pack_numbers[packs])
+        self.add(hashes, lengths, batch.shard.index, batch.pack_numbers[packs], np.zeros_like(packs))
 
     def merge(self, other: PackKeys) -> PackKeys:
         """Return the packs of both."""
@@ -118,7 +134,7 @@ class PackKeys:
         """Return every pack whose hash and length an earlier pack has; the same for any order of adding."""
         rows = np.concatenate(self.chunks) if self.chunks else np.empty(0, _ROW)
         rows = rows[_is_shared(rows["hash"])]
-        rows = rows[np.lexsort((rows["pack"], rows["shard"], rows["length"], rows["hash"]))]
+        rows = rows[np.lexsort((_starts(rows), rows["pack"], rows["shard"], rows["length"], rows["hash"]))]
         is_first = np.ones(rows.size, np.bool_)
         is_first[1:] = (rows["hash"][1:] != rows["hash"][:-1]) | (rows["length"][1:] != rows["length"][:-1])
         firsts = np.flatnonzero(is_first)
@@ -126,19 +142,30 @@ class PackKeys:
         copies = np.flatnonzero(~is_first)
         group = np.cumsum(is_first)[copies] - 1
         shards, packs, lengths = (rows[name].astype(np.int64) for name in ("shard", "pack", "length"))
+        starts = _starts(rows)
         original, occurrences = firsts[group], sizes[group]
-        keys = (packs[copies], shards[copies], packs[original], shards[original], -occurrences)
+        keys = (
+            *(starts[copies], packs[copies], shards[copies]),
+            *(starts[original], packs[original], shards[original], -occurrences),
+        )
         order = np.lexsort(keys)
         copies, original = copies[order], original[order]
         return Repeats(
             shards=shards[copies],
             packs=packs[copies],
+            starts=starts[copies],
             lengths=lengths[copies],
             of_shards=shards[original],
             of_packs=packs[original],
             occurrences=occurrences[order],
             n_contents=int(np.count_nonzero(sizes > 1)),
         )
+
+
+def _starts(rows: NDArray[Any]) -> Int64Array:
+    if rows.dtype != _PLACED_ROW:
+        return np.zeros(rows.size, np.int64)
+    return rows["start"].astype(np.int64)
 
 
 def _is_shared(hashes: NDArray[np.uint64]) -> BoolArray:

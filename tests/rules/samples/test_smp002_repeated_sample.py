@@ -70,6 +70,10 @@ def test_samples_of_one_pack_are_different_contents() -> None:
 
     assert found is not None
     assert "2 samples are copies of an earlier one (2 different, " in found.message
+    assert {(place.pack, place.start, place.stop) for place in found.locations} == {
+        (1, 0, len(ONE)),
+        (1, len(ONE), len(ONE) + len(OTHER)),
+    }
 
 
 @pytest.mark.parametrize(("n_tokens", "fires"), [(31, False), (32, True)])
